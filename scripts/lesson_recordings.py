@@ -25,7 +25,7 @@ from tests.harness.step import Clock
 from tests.harness.subagent_session import definitions
 from tests.recordings.reconstruction.test_replay_laws import disk
 
-from palimpsest.lessons.lesson_files import DATA
+from palimpsest.lessons.lesson_files import DATA_FOLDER
 from palimpsest.model.interface import ModelRequest
 from palimpsest.rehearsal.rehearsal_model import DELAY_VARIABLE, Rehearsal
 from palimpsest.rehearsal.scenario import register_scenario
@@ -483,9 +483,9 @@ def main() -> None:
         shutil.rmtree(root, ignore_errors=True)
         write_project(root)
         asyncio.run(RECORDINGS[name](root))
-        pack(root, DATA / f"{name}.zip")
+        pack(root, DATA_FOLDER / f"{name}.zip")
         shutil.rmtree(root)
-        print(name, (DATA / f"{name}.zip").stat().st_size)
+        print(name, (DATA_FOLDER / f"{name}.zip").stat().st_size)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import gc
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.paused_collection import FREEZE_THRESHOLD, collection_paused
+from palimpsest.paused_collection import MIN_FROZEN_OBJECTS, collection_paused
 
 
 def test_what_was_made_in_a_pause_is_not_walked_on_its_way_to_the_oldest_objects() -> None:
@@ -11,7 +11,7 @@ def test_what_was_made_in_a_pause_is_not_walked_on_its_way_to_the_oldest_objects
 
     try:
         with collection_paused():
-            made = [[number] for number in range(2 * FREEZE_THRESHOLD)]
+            made = [[number] for number in range(2 * MIN_FROZEN_OBJECTS)]
 
         old = {id(item) for item in gc.get_objects(generation=2)}
         assert gc.isenabled()

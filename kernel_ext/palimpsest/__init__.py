@@ -33,7 +33,7 @@ __all__ = [
     "tool", "trust", "unhook", "unload_ipython_extension", "whatif",
 ]  # fmt: skip
 
-_HOMES = {
+_MODULE_BY_NAME = {
     "load_ipython_extension": "palimpsest.ipython_extension",
     "unload_ipython_extension": "palimpsest.ipython_extension",
     "App": "palimpsest.app.wiring",
@@ -91,12 +91,12 @@ def __getattr__(name: str) -> Any:
     """Import a public name on its first use (PEP 562)."""
     from importlib import import_module
 
-    home = _HOMES.get(name)
-    if home is None:
+    module_name = _MODULE_BY_NAME.get(name)
+    if module_name is None:
         raise AttributeError(f"module 'palimpsest' has no attribute {name!r}")
     try:
         with collection_paused():
-            value = getattr(import_module(home), name)
+            value = getattr(import_module(module_name), name)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"palimpsest.{name} needs the package {error.name}, which is not installed; all that are needed come with "

@@ -31,27 +31,27 @@ def with_direct_init(dataclass: type[T]) -> type[T]:
     return dataclass
 
 
-def _direct_init(kind: Any, standard_init: Any) -> Any:
-    names: dict[str, Any] = {"made_anew": MISSING}
+def _direct_init(dataclass: Any, standard_init: Any) -> Any:
+    names_in_source: dict[str, Any] = {"made_anew": MISSING}
     parameters, lines = ["self"], []
-    for field in fields(kind):
-        names[f"store_{field.name}"] = vars(kind)[field.name].__set__
-        parameters.append(_parameter(field, names))
+    for field in fields(dataclass):
+        names_in_source[f"store_{field.name}"] = vars(dataclass)[field.name].__set__
+        parameters.append(_parameter(field, names_in_source))
         value = field.name
         if field.default_factory is not MISSING:
             value = f"make_{field.name}() if {field.name} is made_anew else {field.name}"
         lines.append(f"    store_{field.name}(self, {value})")
     source = "\n".join([f"def __init__({', '.join(parameters)}):", *lines])
-    exec(source, names)
-    return wraps(standard_init)(names["__init__"])
+    exec(source, names_in_source)
+    return wraps(standard_init)(names_in_source["__init__"])
 
 
-def _parameter(field: "Field[Any]", names: dict[str, Any]) -> str:
+def _parameter(field: "Field[Any]", names_in_source: dict[str, Any]) -> str:
     """Return a field as a parameter, and add its default to the names that the source uses."""
     if field.default_factory is not MISSING:
-        names[f"make_{field.name}"] = field.default_factory
+        names_in_source[f"make_{field.name}"] = field.default_factory
         return f"{field.name}=made_anew"
     if field.default is MISSING:
         return field.name
-    names[f"default_{field.name}"] = field.default
+    names_in_source[f"default_{field.name}"] = field.default
     return f"{field.name}=default_{field.name}"

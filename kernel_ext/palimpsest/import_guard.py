@@ -39,11 +39,11 @@ class InstalledOnly:
         """Return the spec of the installed module; None leaves the search to the usual finders."""
         entries = list(sys.path if path is None else path)
         depth = name.count(".")
-        in_current_folder = [entry for entry in entries if _is_current(entry, depth)]
+        in_current_folder = [entry for entry in entries if _is_current_folder(entry, depth)]
         is_shadowed = (
             in_current_folder and PathFinder.find_spec(name, in_current_folder) is not None
         )
-        if not is_shadowed or not _is_own():
+        if not is_shadowed or not _is_own_import():
             return None
         other_entries = [entry for entry in entries if entry not in in_current_folder]
         spec = _find_elsewhere(name, other_entries, target)
@@ -89,7 +89,7 @@ def optional_module(name: str) -> ModuleType | None:
 
 def is_in_current_folder(path: str | Path) -> bool:
     """Return whether a file is directly in the current folder, like those of a shadowing package."""
-    return _is_current(str(Path(path).parent), 0)
+    return _is_current_folder(str(Path(path).parent), 0)
 
 
 def _find_elsewhere(name: str, entries: list[str], target: ModuleType | None) -> ModuleSpec | None:
@@ -106,7 +106,7 @@ def _find_elsewhere(name: str, entries: list[str], target: ModuleType | None) ->
     return None
 
 
-def _is_current(entry: str, depth: int) -> bool:
+def _is_current_folder(entry: str, depth: int) -> bool:
     """Return whether an entry of a search path is the current folder, or a package ``depth`` below it.
 
     Called at each import, so it compares the identity of the two folders: to resolve both paths would take twenty
@@ -130,7 +130,7 @@ def _folder_above(path: str, depth: int) -> str:
     return str(folder)
 
 
-def _is_own() -> bool:
+def _is_own_import() -> bool:
     """Return whether this package requests the module, directly or through a library that it called.
 
     Libraries import lazily, so the first caller on the stack that is not a library decides.
@@ -155,9 +155,9 @@ def _is_installed(filename: str) -> bool:
         return True
     if "site-packages" in filename or "dist-packages" in filename:
         return True
-    return filename.startswith(_INSTALLED)
+    return filename.startswith(_INSTALLED_FOLDERS)
 
 
-_INSTALLED = tuple(
+_INSTALLED_FOLDERS = tuple(
     {get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} - {""}
 )

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
     from palimpsest.public.session_object import Session
 
-_ATTRIBUTE = "_palimpsest_extension"
-_TARGET = "palimpsest"
+_SHELL_ATTRIBUTE = "_palimpsest_extension"
+_COMM_TARGET = "palimpsest"
 """A page requests comms of this name to find out whether the kernel has Palimpsest loaded."""
-_WAIT_SECONDS = 0.05
+_MAX_UNLOAD_SECONDS = 10
+"""Maximum time that unloading waits for loading to end."""
+_CHECK_INTERVAL_SECONDS = 0.05
 """How often the first use checks whether loading has finished; an interrupt is handled in between."""
 
 Build = Callable[[Any, "RunningCells", "CellRecorder"], Any]
@@ -83,12 +85,12 @@ class Extension:
         handlers.pop("palimpsest_request", None)
         if self._comm_info is not None:
             handlers["comm_info_request"] = self._comm_info
-        if self._loaded.wait(10) and self._front is not None:
+        if self._loaded.wait(_MAX_UNLOAD_SECONDS) and self._front is not None:
             self._front.close()
 
     def front(self) -> Any:
         """Return the ``Frontend``, waiting until it is loaded; raises UsageError if loading failed."""
-        while not self._loaded.wait(_WAIT_SECONDS):
+        while not self._loaded.wait(_CHECK_INTERVAL_SECONDS):
             pass
         if self._problem is not None:
             from palimpsest.frontends.usage_errors import usage_error
@@ -122,8 +124,8 @@ class Extension:
 
     def _on_comm_info(self, stream: Any, ident: Any, parent: Any) -> Any:
         """Answer a comm_info_request for Palimpsest's target; the kernel's own handler answers every other."""
-        if (parent.get("content") or {}).get("target_name") == _TARGET:
-            content = {"status": "ok", "comms": {_TARGET: {"target_name": _TARGET}}}
+        if (parent.get("content") or {}).get("target_name") == _COMM_TARGET:
+            content = {"status": "ok", "comms": {_COMM_TARGET: {"target_name": _COMM_TARGET}}}
             session = self.shell.kernel.session
             return session.send(stream, "comm_info_reply", content, parent, ident)
         return None if self._comm_info is None else self._comm_info(stream, ident, parent)
@@ -145,7 +147,7 @@ def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
         return
     extension = Extension(shell, build)
     extension.register()
-    setattr(shell, _ATTRIBUTE, extension)
+    setattr(shell, _SHELL_ATTRIBUTE, extension)
     if getattr(shell, "kernel", None) is not None:
         from jupyter_core.paths import jupyter_path
 
@@ -158,13 +160,13 @@ def unload_ipython_extension(shell: Any) -> None:
     """Unload the extension from a shell."""
     extension = extension_of(shell)
     if extension is not None:
-        setattr(shell, _ATTRIBUTE, None)
+        setattr(shell, _SHELL_ATTRIBUTE, None)
         extension.unregister()
 
 
 def extension_of(shell: Any) -> Extension | None:
     """Return the extension that is loaded in a shell, or None."""
-    extension: Extension | None = getattr(shell, _ATTRIBUTE, None)
+    extension: Extension | None = getattr(shell, _SHELL_ATTRIBUTE, None)
     return extension
 
 

@@ -8,7 +8,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-FREEZE_THRESHOLD = 10_000
+MIN_FROZEN_OBJECTS = 10_000
 """New objects from which on freezing is worth it; a collection of fewer takes a millisecond."""
 
 
@@ -25,8 +25,10 @@ def collection_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            has_many = gc.get_count()[0] >= FREEZE_THRESHOLD
-            if has_many and not gc.get_freeze_count():  # nobody has frozen objects that would thaw
+            has_many_objects = gc.get_count()[0] >= MIN_FROZEN_OBJECTS
+            if (
+                has_many_objects and not gc.get_freeze_count()
+            ):  # nobody has frozen objects that would thaw
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -26,7 +26,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     effective_reductions,
     pictures_of,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -51,7 +51,8 @@ from palimpsest.transcript.values import ToolSpec
 Scrub = Callable[[str], str]
 PROJECT_ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 """Finds the project root in a system prompt, so that its files are named by their relative paths."""
-SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
+MAX_NAME_CHARS = 60
+KIND_NAMES = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
 
 
 def request_items(
@@ -66,7 +67,7 @@ def request_items(
         parts={part.id: part for message in view.messages for part in message.parts},
         summaries=frozenset(summaries(view.messages)),
         reductions=effective_reductions(view.decisions),
-        pinned_ids=pinned_parts(view.messages, view.decisions),
+        pinned_ids=pinned_part_ids(view.messages, view.decisions),
         count=count,
         scrub=scrub,
     )
@@ -96,15 +97,15 @@ def state_of(decision: Decision) -> ShownAs:
     pictures = pictures_of(decision)
     if not pictures or not is_whole_text(decision):
         return STATE_OF_ACTION[decision.action]
-    is_out = any(LEFT_OUT in picture for picture in pictures.values())
-    return "pictures left out" if is_out else "pictures smaller"
+    is_left_out = any(LEFT_OUT in picture for picture in pictures.values())
+    return "pictures left out" if is_left_out else "pictures smaller"
 
 
 def name_and_first_line(part: Part, scrub: Scrub) -> tuple[str, str]:
     """Return the name of a part, and its first line or the subject of its call."""
     match part:
         case ToolPart():
-            return one_line(scrub(part.tool), 60), one_line(scrub(_subject(part)))
+            return one_line(scrub(part.tool), MAX_NAME_CHARS), one_line(scrub(_subject(part)))
         case TextPart():
             return "note" if part.synthetic else "text", one_line(scrub(part.text))
         case ReasoningPart():
@@ -133,20 +134,24 @@ def _tool_remark(tool: ToolSpec) -> str:
 
 
 def _system_items(message: NeutralMessage, count: Count, scrub: Scrub) -> Iterator[RequestItem]:
-    overhead = MESSAGE_TOKENS
+    overhead_tokens = MESSAGE_TOKENS
     for block in message.blocks:
         text = str(getattr(block, "text", ""))
-        root = PROJECT_ROOT.search(text)
+        root_match = PROJECT_ROOT.search(text)
         for section, tokens in shared_among_sections(text, block_tokens(block, count)):
-            first_words = first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
-            name = section.name.removeprefix(f"{root[1]}/") if root is not None else section.name
+            beginning = first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
+            name = (
+                section.name.removeprefix(f"{root_match[1]}/")
+                if root_match is not None
+                else section.name
+            )
             yield RequestItem(
                 kind=section.kind,
                 name=one_line(scrub(name)),
-                words=one_line(scrub(first_words)),
-                tokens=overhead + tokens,
+                words=one_line(scrub(beginning)),
+                tokens=overhead_tokens + tokens,
             )
-            overhead = 0
+            overhead_tokens = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,19 +167,23 @@ class _MessageReader:
 
     def items(self, message: NeutralMessage) -> Iterator[RequestItem]:
         """Yield the blocks of a message; the first includes the message's overhead, which else is an item of its own."""
-        overhead = MESSAGE_TOKENS
+        overhead_tokens = MESSAGE_TOKENS
         for block in message.blocks:
-            yield self._block_item(message, block, overhead + block_tokens(block, self.count))
-            overhead = 0
-        if overhead:
+            yield self._block_item(
+                message, block, overhead_tokens + block_tokens(block, self.count)
+            )
+            overhead_tokens = 0
+        if overhead_tokens:
             kind = kind_of(message, None, self.summaries)
-            name = SPEAKERS.get(kind, kind)
-            yield RequestItem(kind=kind, name=name, tokens=overhead, message_id=message.message_id)
+            name = KIND_NAMES.get(kind, kind)
+            yield RequestItem(
+                kind=kind, name=name, tokens=overhead_tokens, message_id=message.message_id
+            )
 
     def _block_item(self, message: NeutralMessage, block: Block, tokens: int) -> RequestItem:
         kind = kind_of(message, block, self.summaries)
         part = self.parts.get(block.part_id or "")
-        name, words = SPEAKERS.get(kind, kind), str(getattr(block, "text", ""))
+        name, words = KIND_NAMES.get(kind, kind), str(getattr(block, "text", ""))
         first_words = name_and_first_line(part, self.scrub)[1] if part is not None else ""
         match block:
             case CallBlock():
@@ -189,7 +198,7 @@ class _MessageReader:
                 words = words or str(getattr(block, "filename", "") or getattr(block, "mime", ""))
         return RequestItem(
             kind=kind,
-            name=one_line(self.scrub(name), 60),
+            name=one_line(self.scrub(name), MAX_NAME_CHARS),
             words=one_line(self.scrub(words)),
             tokens=tokens,
             message_id=message.message_id,
@@ -199,8 +208,8 @@ class _MessageReader:
         )
 
     def _state(self, block: Block, part: Part | None) -> ShownAs:
-        at_provider = isinstance(part, ToolPart) and is_provider_call(part)
-        if not isinstance(block, ResultBlock) and not at_provider:
+        is_at_provider = isinstance(part, ToolPart) and is_provider_call(part)
+        if not isinstance(block, ResultBlock) and not is_at_provider:
             return "whole"
         decision = self.reductions.get(block.part_id or "")
         if decision is not None:

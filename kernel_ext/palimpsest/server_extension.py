@@ -1,4 +1,4 @@
-"""Ends the kernels of recorded files that no page has any more: an extension of Jupyter's server.
+"""End the kernels of recorded files that no page has any more: an extension of Jupyter's server.
 
 A page ends the kernel that reads a recorded file for its inspector. Where a browser was killed nobody is left to do so
 but the server, which would start a kernel anew that ended of its own accord.
@@ -39,17 +39,25 @@ class InspectorKernels(LoggingConfigurable):  # type: ignore[misc]  # traitlets 
         """Look at each interval, as long as the server runs."""
         PeriodicCallback(self._end_left_kernels, self.look_seconds * 1000).start()
 
-    def sessions_to_end(self, sessions: Iterable[Mapping[str, Any]], now: float) -> list[str]:
+    def sessions_to_end(
+        self, sessions: Iterable[Mapping[str, Any]], now_seconds: float
+    ) -> list[str]:
         """Return the ids of sessions that were left long enough ago.
 
         Args:
             sessions: all that the server runs, as its REST API describes them.
-            now: seconds of a clock that stands still while the computer sleeps, where the system has one.
+            now_seconds: seconds of a clock that stands still while the computer sleeps, where the system has one.
         """
         left_ids = [str(session["id"]) for session in sessions if is_left(session)]
-        self._left_since = {name: self._left_since.get(name, now) for name in left_ids}
-        times = self._left_since.items()
-        return [name for name, since in times if now - since >= self.kept_seconds]
+        self._left_since = {
+            session_id: self._left_since.get(session_id, now_seconds) for session_id in left_ids
+        }
+        left_items = self._left_since.items()
+        return [
+            session_id
+            for session_id, left_since in left_items
+            if now_seconds - left_since >= self.kept_seconds
+        ]
 
     async def _end_left_kernels(self) -> None:
         manager = self._server.session_manager
@@ -57,9 +65,9 @@ class InspectorKernels(LoggingConfigurable):  # type: ignore[misc]  # traitlets 
             sessions = await manager.list_sessions()
         except (HTTPError, KeyError):
             return  # one of them just ends, and the server cannot list them
-        for session in self.sessions_to_end(sessions, self._server.io_loop.time()):
+        for session_id in self.sessions_to_end(sessions, self._server.io_loop.time()):
             try:
-                await manager.delete_session(session)
+                await manager.delete_session(session_id)
             except (HTTPError, KeyError):
                 continue  # a page was faster
             self.log.info("Ended the kernel of a recorded file that no page has any more.")

@@ -9,8 +9,8 @@ from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harn
 
 from palimpsest.context.budget.precheck import count_reducible_chars, result_chars
 from palimpsest.context.budget.request_tokens import (
+    answer_token_limit,
     json_tokens,
-    longest_answer,
     quarter_chars,
     usable_tokens,
     usage_overflows,
@@ -65,7 +65,7 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
         apply_decisions,
         usage_overflows,
         usable_tokens,
-        longest_answer,
+        answer_token_limit,
         truncate,
         apply_truncation,
         compaction_plan,

@@ -9,7 +9,7 @@ from tests.golden.openclaw import NEWEST, OLDEST, plain
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import count_reducible_chars, precheck, result_chars
 from palimpsest.context.budget.request_tokens import (
-    longest_answer,
+    answer_token_limit,
     quarter_chars,
     usable_tokens,
     usage_overflows,
@@ -61,7 +61,7 @@ def test_every_recorded_usage_overflows_alike() -> None:
         model, rule = model_of(case["limit"]), policy_of("opencode-1.18", case)
         ours[number] = (
             usable_tokens(model, rule),
-            longest_answer(model, rule),
+            answer_token_limit(model, rule),
             [usage_overflows(usage_of(one["tokens"]), model, rule) for one in case["cases"]],
         )
         theirs[number] = (

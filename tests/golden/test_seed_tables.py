@@ -14,7 +14,7 @@ from tests.builders import INFO, MODEL, Builder
 from palimpsest.context.budget.precheck import result_chars
 from palimpsest.context.budget.request_tokens import (
     BudgetCheck,
-    longest_answer,
+    answer_token_limit,
     usable_tokens,
     usage_overflows,
 )
@@ -51,7 +51,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.session.config.setting_files import SWITCHES_OFF
 from palimpsest.session.config.settings import Config
 from palimpsest.session.runs.title_writer import default_title
-from palimpsest.session.runs.tool_gate import ROUNDS, repeated_calls
+from palimpsest.session.runs.tool_gate import LOOP_ROUNDS, repeated_calls
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -290,7 +290,7 @@ def part_types() -> set[str]:
 
 
 SEED_001: list[Row] = [
-    ("DOOM_LOOP_THRESHOLD", 3, lambda: ROUNDS),
+    ("DOOM_LOOP_THRESHOLD", 3, lambda: LOOP_ROUNDS),
     ("three equal calls, not two", [0, 1], lambda: [len(repeated_calls(["a"] * n)) for n in (2, 3)]),
     ("the permission asked for", ["ask"], doom_loop_action),
     ("PRUNE_PROTECT", 40_000, lambda: OPENCODE.prune.protect_tokens),
@@ -617,7 +617,7 @@ SEED_004: list[Row] = [
         "OUTPUT_TOKEN_MAX, also for a model that names no limit",
         [32_000, 32_000, 8_000],
         lambda: [
-            longest_answer(INFO.model_copy(update={"output_limit": n}), OPENCODE.overflow)
+            answer_token_limit(INFO.model_copy(update={"output_limit": n}), OPENCODE.overflow)
             for n in (64_000, 0, 8_000)
         ],
     ),
@@ -639,7 +639,7 @@ SEED_004: list[Row] = [
         ],
     ),
     ("the compaction's prompt", PROMPT, asked_of_a_summary),
-    ("DOOM_LOOP_THRESHOLD", 3, lambda: ROUNDS),
+    ("DOOM_LOOP_THRESHOLD", 3, lambda: LOOP_ROUNDS),
     ("title of a new session", "New session - 1970-01-01T00:00:00.000Z", lambda: default_title(0)),
     ("compaction.auto", True, lambda: OPENCODE.overflow.auto),
     ("compaction.prune", True, lambda: OPENCODE.prune.rule != "none"),

@@ -10,12 +10,12 @@ from tests.golden.openclaw_messages import flat, written
 
 from palimpsest.context.message_repair.rule_order import with_tool_ids
 from palimpsest.context.message_repair.tool_ids import Mode, tool_id
-from palimpsest.transcript.provider_profile.profile import NINE_CHARS, letters_and_digits
+from palimpsest.transcript.provider_profile.profile import NINE_ID_CHARS, letters_and_digits
 
 
 def is_tool_id(identifier: str, mode: Mode) -> bool:
     """Return whether an id can stay as it is."""
-    long_enough = len(identifier) == NINE_CHARS if mode == "strict9" else bool(identifier)
+    long_enough = len(identifier) == NINE_ID_CHARS if mode == "strict9" else bool(identifier)
     return long_enough and identifier == letters_and_digits(identifier)
 
 

@@ -118,7 +118,7 @@ def _run_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
     from ipykernel.kernelapp import launch_new_instance  # noqa: PLC0415
 
     # The one environment variable that is read at import time.
-    state_folder._FROM_ENVIRONMENT = environment.get(state_folder.VARIABLE)
+    state_folder._PATH_FROM_ENVIRONMENT = environment.get(state_folder.ENVIRONMENT_VARIABLE)
 
     code = 1
     try:

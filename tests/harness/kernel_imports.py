@@ -50,7 +50,7 @@ def import_all() -> None:
     ).MODULES:
         import_module(f"palimpsest.frontends.operations.{operations.name}")
     complete(BaseModel)
-    import_module("palimpsest.model.tokenizer").load("o200k_base")
+    import_module("palimpsest.model.tokenizer").load_encoding("o200k_base")
     redacted_value = import_module("palimpsest.transcript.redaction.secret_removal").redacted_value
     scrub = import_module("palimpsest.transcript.redaction.secret_patterns").scrub
     model_schema = import_module("palimpsest.tools.calls.json_schema").model_schema

@@ -241,7 +241,7 @@ def run_as_python(arguments: list[str]) -> None:
     """Run ``-c CODE``, ``-m MODULE`` or a file as the main program."""
     states = sys.modules.get("palimpsest.session.config.state_folder")
     if states is not None:  # the one environment variable that is read at import time
-        states._FROM_ENVIRONMENT = os.environ.get(states.VARIABLE)  # type: ignore[attr-defined]
+        states._PATH_FROM_ENVIRONMENT = os.environ.get(states.ENVIRONMENT_VARIABLE)  # type: ignore[attr-defined]
     main = sys.modules["__main__"] = ModuleType("__main__")
     match arguments:
         case ["-c", code, *rest]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.builders import SESSION, Builder
 
-from palimpsest.context.visible_messages import CONTINUES
+from palimpsest.context.visible_messages import CONTINUES_KEY
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     PIN,
@@ -151,7 +151,7 @@ class RandomlyEditedSession:
             self.messages.append(summary)
         if self._chance(0.5):
             self.messages.append(
-                self._builder.user(self._builder.text("Go on.", metadata={CONTINUES: True}))
+                self._builder.user(self._builder.text("Go on.", metadata={CONTINUES_KEY: True}))
             )
 
     def undo(self) -> None:

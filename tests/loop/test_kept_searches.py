@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.store.record_builders import SESSION, assistant, records, tool, user
 from tests.store.session_state.test_state import STATES
 
-from palimpsest.context.compaction.summary_grade import unused_summary
+from palimpsest.context.compaction.summary_grade import unused_summary_report
 from palimpsest.context.visible_messages import View, good_summaries
 from palimpsest.loop.subtasks import SUBTASK_KEY
 from palimpsest.loop.turn import pending_subtasks
@@ -126,7 +126,7 @@ def test_an_unused_summary_is_the_one_that_a_search_finds(script: list[Event]) -
     state = apply_records(records(script))
     view = View(state.messages(), state.decisions)
 
-    assert unused_summary(view) == searched_summary(view)
+    assert unused_summary_report(view) == searched_summary(view)
 
 
 def searched_summary(view: View) -> Decision | None:

@@ -10,7 +10,7 @@ from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.phrases import step_text
-from palimpsest.session.controls.user_questions import DECLINED, HEADLESS
+from palimpsest.session.controls.user_questions import DECLINED_SENTENCE, HEADLESS_SENTENCE
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import apply_records
 from palimpsest.testing import ScriptedModel
@@ -115,7 +115,9 @@ async def test_an_answer_that_does_not_fit_is_refused_and_may_come_again(
     assert "How many?\\n-> (no answer)" in result(model)
 
 
-@pytest.mark.parametrize(("by", "words"), [("person", DECLINED), ("headless", HEADLESS)])
+@pytest.mark.parametrize(
+    ("by", "words"), [("person", DECLINED_SENTENCE), ("headless", HEADLESS_SENTENCE)]
+)
 async def test_the_model_goes_on_without_an_answer(tmp_path: Path, by: str, words: str) -> None:
     model = ScriptedModel(calls("question", questions=ASKED), says("Then red."))
     harness = SessionHarness(tmp_path, model)

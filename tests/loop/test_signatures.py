@@ -14,7 +14,7 @@ DRIVERS = {
     "loop/turn.py": {"run_turn", "__init__"},
     "loop/step.py": {"run_step", "_run_request"},
     "loop/context_management/compaction.py": {"run_compaction", "_write_summary"},
-    "session/open_sessions/live_session.py": {"_turn_ended"},
+    "session/open_sessions/live_session.py": {"_request_turn_summary"},
 }
 
 

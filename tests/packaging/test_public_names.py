@@ -35,11 +35,11 @@ def stubbed() -> dict[str, str]:
 
 
 def test_the_stub_says_what_is_imported_on_first_use() -> None:
-    assert stubbed() == palimpsest._HOMES
+    assert stubbed() == palimpsest._MODULE_BY_NAME
 
 
 def test_dir_and_help_list_the_public_names() -> None:
-    names = {*palimpsest._HOMES, "__version__"}
+    names = {*palimpsest._MODULE_BY_NAME, "__version__"}
 
     assert set(dir(palimpsest)) == set(palimpsest.__all__) == names
     told = pydoc.plain(pydoc.render_doc(palimpsest))

@@ -24,7 +24,7 @@ from palimpsest.render.content.outline import (
     outline_parts,
 )
 from palimpsest.render.formats.html import render_message
-from palimpsest.session.runs.tool_gate import TURN_ENDED
+from palimpsest.session.runs.tool_gate import TURN_ENDED_SENTENCE
 from palimpsest.transcript.context_values.decisions import OWN_RULES, Decision, DecisionAction
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PruneRule
 from palimpsest.transcript.errors import UnknownError
@@ -178,7 +178,7 @@ def ends() -> Iterator[dict[str, Any]]:
             "prt_end", IDS["session_id"], IDS["message_id"], STOP_SUBJECT, words_said
         )
         yield _ended(assistant(notice), by, words_said)
-    why = TURN_ENDED.format(words="python df.head()")
+    why = TURN_ENDED_SENTENCE.format(words="python df.head()")
     yield _ended(assistant(), "circle", why, UnknownError(message=why, explained=True))
 
 

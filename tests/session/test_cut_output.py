@@ -7,7 +7,7 @@ import pytest
 from tests.sample_size import sample_size, thinned
 
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.reduction.truncation import HINT, RECALL_HINT, TASK_HINT
+from palimpsest.context.reduction.truncation import RECALL_HINT, TASK_HINT, WHOLE_OUTPUT_HINT
 from palimpsest.model.interface import ModelRequest
 from palimpsest.testing import ModelAnswer, ScriptedModel, calls, isolated_session, says
 
@@ -61,8 +61,8 @@ def test_the_note_names_recall_and_a_task_and_both_find_the_output(preset: str) 
 
 CHOICES: list[tuple[dict[str, Any], str]] = [
     ({"task": False}, RECALL_HINT),
-    ({"recall": False}, HINT),
-    ({"recall": False, "task": False}, HINT),
+    ({"recall": False}, WHOLE_OUTPUT_HINT),
+    ({"recall": False, "task": False}, WHOLE_OUTPUT_HINT),
 ]
 
 

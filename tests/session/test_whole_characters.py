@@ -14,7 +14,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.frontends.page_channel.notices import records_since, session_states
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.mime_bundle import Frame, segment_bundle
+from palimpsest.frontends.turn_output.mime_bundle import TurnFacts, segment_bundle
 from palimpsest.frontends.turn_output.segments import Segment
 from palimpsest.model.script import ModelAnswer
 from palimpsest.public.session_object import Session
@@ -117,7 +117,7 @@ def _assert_sendable(live: Session, before: int) -> None:
     """Check that the cell's output and the panel's notices can be serialised."""
     kernel_session: Any = live._kernel_session
     segment = Segment(0, SegmentCut())
-    frame = Frame(session=live.id, turn="msg_0", seq=(0, 0), status="waits")
+    frame = TurnFacts(session=live.id, turn="msg_0", seq=(0, 0), status="waits")
     json_packer(segment_bundle(live.messages, segment, frame, notes=OutlineNotes(), scrub=scrub))
     notices = [*session_states(kernel_session, "a"), *records_since(kernel_session, before, "b")]
     for notice in notices:

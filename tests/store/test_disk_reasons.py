@@ -25,13 +25,13 @@ from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.project_folder.layout import ProjectNumber, open_project_folder
 from palimpsest.testing import ScriptedModel, isolated_session, says
 from palimpsest.transcript.errors import StorageFailed
-from palimpsest.transcript.strings.disk_words import SENTENCES, disk_reason
+from palimpsest.transcript.strings.disk_words import SENTENCE_BEGINNINGS, disk_reason
 from palimpsest.transcript.values import Rule
 
 FULL = "The disk is full"
 
 
-@pytest.mark.parametrize(("number", "words"), SENTENCES.items())
+@pytest.mark.parametrize(("number", "words"), SENTENCE_BEGINNINGS.items())
 def test_each_reason_is_a_sentence(number: int, words: str) -> None:
     assert disk_reason(OSError(number, os.strerror(number))) == words
 

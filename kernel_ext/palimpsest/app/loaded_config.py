@@ -241,7 +241,7 @@ def trust_project(
     layers = list(setting_layers(start_folder, environment, folders, []))
     folders = _with_admin_folder(folders, layers)
     files = [
-        *dict.fromkeys(setting.origin for setting in untrusted_settings),
+        *dict.fromkeys(s.origin for s in untrusted_settings),
         *(definitions or {}).values(),
     ]
     digests = [_project_digest(layers, folders, start_folder)] if untrusted_settings else []
@@ -277,9 +277,7 @@ def _setting_leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator
         ):
             for entry, table in value.items():
                 entry_path = (*setting_path, entry)
-                assigned_keys = {
-                    dotted_name(*entry_path, field_name) for field_name in table.model_fields_set
-                }
+                assigned_keys = {dotted_name(*entry_path, f) for f in table.model_fields_set}
                 for key, inner_value in _setting_leaves(table, entry_path):
                     if inner_value or (inner_value is not None and key in assigned_keys):
                         yield key, inner_value
@@ -318,9 +316,7 @@ def names_outside_projects(
     start_folder: Path, folders: ConfigFolders
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the agents and of the commands that are defined outside projects."""
-    other_folders = [
-        folder for folder in definition_folders(start_folder, folders) if not folder.is_project
-    ]
+    other_folders = [f for f in definition_folders(start_folder, folders) if not f.is_project]
     agents = {
         name
         for file in read_definitions(other_folders, agent_files.AGENT_FOLDERS, folders.home, [], [])

@@ -51,7 +51,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.session.config.context_policy import DEFAULT
 from palimpsest.session.config.layer_merge import UntrustedSetting, dotted_name
 from palimpsest.session.config.setting_files import PROJECT_ORIGIN, LockedSettings
-from palimpsest.session.config.state_folder import name_state_folder
+from palimpsest.session.config.state_folder import use_state_folder
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.project_definitions import (
     DefinitionSources,
@@ -162,7 +162,7 @@ class App:
         """Reads which cells the user ran in this kernel."""
         self._overrides = dict(overrides or {})
         self._config: LoadedConfig = load(self.start, self.environment, self._overrides)
-        name_state_folder(self._config.state)
+        use_state_folder(self._config.state)
         self.project = find_project(self.start)
         store, self.warning = open_store(self.project)
         self.notice = store.layout.notice if isinstance(store, JsonlStore) else ""
@@ -333,7 +333,7 @@ class App:
             rules,
             commands,
             config.value.default_agent,
-            own_agents=config.own_tables("agent"),
+            user_agent_names=config.own_tables("agent"),
             locked_settings=self.locked_settings,
             trusts=lambda digest: (
                 bool(self._config.trusted_by) or self._trust_store.is_trusted(digest)
@@ -356,14 +356,14 @@ class App:
     @property
     def config(self) -> LoadedConfig:
         """The merged settings, with everything that needs the user's trust."""
-        held_settings = self.definitions.definition_trust.held_settings
+        held_back_settings = self.definitions.definition_trust.held_back_settings
         problems = self.definitions.problems
         agent_problems = [text for text in problems if text.startswith("default_agent ")]
-        if not held_settings and not agent_problems:
+        if not held_back_settings and not agent_problems:
             return self._config
         return replace(
             self._config,
-            untrusted_settings=(*self._config.untrusted_settings, *held_settings),
+            untrusted_settings=(*self._config.untrusted_settings, *held_back_settings),
             problems=(*self._config.problems, *agent_problems),
         )
 
@@ -377,7 +377,7 @@ class App:
         files = definition_trust.files
         settings = trust_project(self.start, self.environment, definitions=files)
         self._reload_settings()
-        return (*settings, *definition_trust.held_settings)
+        return (*settings, *definition_trust.held_back_settings)
 
     @property
     def trust_unwritten(self) -> str:

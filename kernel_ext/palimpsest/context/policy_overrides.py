@@ -25,7 +25,7 @@ IDENTITY_FIELDS = frozenset({"name", "version"})
 """Fields that identify a policy; they cannot be changed."""
 NO_NUMBER = "none"
 """The user's word for a number that is not set."""
-_SHARES = ("share", "_ratio", "max_share_after")
+_SHARE_ENDINGS = ("share", "_ratio", "max_share_after")
 _AT_LEAST_ONE = frozenset({"truncate.max_lines", "truncate.max_bytes", "overflow.output_cap"})
 _MAX_SHOWN_CHARS = 60
 MIN_SIMILARITY = 0.6
@@ -63,9 +63,9 @@ def policy_with_changes(policy: Policy, changes: Mapping[str, Any]) -> Policy:
     """Return the policy with some numbers changed; raises ConfigError with one sentence."""
     data = policy.model_dump()
     for key, value in changes.items():
-        checked = check_number(key, value)
+        checked_value = check_number(key, value)
         section, _, name = key.rpartition(".")
-        (data[section] if section else data)[name] = checked
+        (data[section] if section else data)[name] = checked_value
     return Policy.model_validate(data)
 
 
@@ -89,7 +89,7 @@ def check_number(key: str, value: Any) -> Any:
 
 def number_bounds(key: str) -> tuple[float, float]:
     """Return the least and the greatest value of a number."""
-    if key.rpartition(".")[2].endswith(_SHARES):
+    if key.rpartition(".")[2].endswith(_SHARE_ENDINGS):
         return 0.0, 1.0
     return (1.0 if key in _AT_LEAST_ONE else 0.0), math.inf
 
@@ -118,8 +118,8 @@ def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
 def policy_choice(policy: Policy) -> PolicyChoice:
     """Return a policy as its preset and the values that differ from it."""
     differences = policy_differences(policy).items()
-    choice = {key: NO_NUMBER if value is None else value for key, (_, value) in differences}
-    return PolicyChoice(base=policy.name, changes=choice)
+    changes = {key: NO_NUMBER if value is None else value for key, (_, value) in differences}
+    return PolicyChoice(base=policy.name, changes=changes)
 
 
 def chosen_policy(policy: PolicyChoice) -> Policy:
@@ -145,7 +145,7 @@ def value_text(value: Any) -> str:
 def possible_values(key: str) -> tuple[str, ...]:
     """Return the values that a choice may have; empty for a number."""
     values: list[str] = []
-    for member in _members(_annotation(key)):
+    for member in _alternatives(_annotation(key)):
         if get_origin(member) is Literal:
             values += [str(word) for word in get_args(member)]
         elif member is bool:
@@ -158,11 +158,13 @@ def possible_values(key: str) -> tuple[str, ...]:
 @functools.cache
 def number_meanings() -> dict[str, str]:
     """Return a line about each number; empty where the source code is not available."""
-    meanings = {key: text for key, text in _docs(Policy).items() if key not in IDENTITY_FIELDS}
+    meanings = {
+        key: text for key, text in _field_docs(Policy).items() if key not in IDENTITY_FIELDS
+    }
     for section, field in Policy.model_fields.items():
         if isinstance(field.default, BaseModel):
-            inner = _docs(type(field.default))
-            meanings |= {f"{section}.{name}": text for name, text in inner.items()}
+            section_docs = _field_docs(type(field.default))
+            meanings |= {f"{section}.{name}": text for name, text in section_docs.items()}
     return meanings
 
 
@@ -191,14 +193,14 @@ def _parse_value(literal: str, annotation: Any) -> Any:
     if get_origin(annotation) is tuple:
         pieces = (piece.strip() for piece in literal.strip("\"'[]").split(","))
         return tuple(piece.strip("\"'") for piece in pieces if piece.strip("\"'"))
-    if any(member is str for member in _members(annotation)):
+    if any(member is str for member in _alternatives(annotation)):
         return _unquoted(literal)
     if literal.lower() in {"true", "yes", "on", "false", "no", "off"}:
         return literal.lower() in {"true", "yes", "on"}
     digits = literal.replace("_", "").replace(",", "")
-    for kind in (int, float):
+    for number_type in (int, float):
         try:
-            return kind(digits)
+            return number_type(digits)
         except ValueError:
             continue
     return _unquoted(literal)
@@ -210,7 +212,7 @@ def _unquoted(literal: str) -> str:
     return literal
 
 
-def _members(annotation: Any) -> tuple[Any, ...]:
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
     inner = get_args(annotation)
     if get_origin(annotation) in (Literal, tuple) or not inner:
         return (annotation,)
@@ -221,21 +223,21 @@ def _error_message(key: str, annotation: Any, value: Any) -> str:
     """Return the error message for a wrong value: what is allowed, what was given, the nearest choice."""
     minimum, maximum = number_bounds(key)
     allowed_values = []
-    for member in _members(annotation):
+    for member in _alternatives(annotation):
         if get_origin(member) is Literal:
             allowed_values.append("one of " + ", ".join(get_args(member)))
         elif get_origin(member) is tuple:
             allowed_values.append("a list of names")
         elif member in (int, float):
-            kind = "a whole number" if member is int else "a number"
+            kind_text = "a whole number" if member is int else "a number"
             has_maximum = maximum < math.inf
-            between = (
+            range_text = (
                 f"from {minimum:g} to {maximum:g}" if has_maximum else f"of at least {minimum:g}"
             )
-            allowed_values.append(f"{kind} {between}")
+            allowed_values.append(f"{kind_text} {range_text}")
         else:
-            words = {bool: "true or false", str: "text", type(None): NO_NUMBER}
-            allowed_values.append(words[member])
+            type_names = {bool: "true or false", str: "text", type(None): NO_NUMBER}
+            allowed_values.append(type_names[member])
     shown_value = value_text(value)
     if len(shown_value) > _MAX_SHOWN_CHARS:
         shown_value = shown_value[: _MAX_SHOWN_CHARS - 1] + "…"
@@ -245,18 +247,18 @@ def _error_message(key: str, annotation: Any, value: Any) -> str:
 
 def _nearest_name(wrong_name: str, known_names: Sequence[str]) -> str:
     """Return the known name closest to a given one; empty where none is near."""
-    close = difflib.get_close_matches(wrong_name, known_names, 1, MIN_SIMILARITY)
-    if close:
-        return close[0]
-    last = wrong_name.rpartition(".")[2]
-    return next((name for name in known_names if name.rpartition(".")[2] == last), "")
+    close_names = difflib.get_close_matches(wrong_name, known_names, 1, MIN_SIMILARITY)
+    if close_names:
+        return close_names[0]
+    last_piece = wrong_name.rpartition(".")[2]
+    return next((name for name in known_names if name.rpartition(".")[2] == last_piece), "")
 
 
 def _with_suggestion(sentence: str, suggestion: str) -> str:
     return f"{sentence}; did you mean {suggestion}?" if suggestion else f"{sentence}."
 
 
-def _docs(model: type[BaseModel]) -> dict[str, str]:
+def _field_docs(model: type[BaseModel]) -> dict[str, str]:
     """Return the docstrings of a model's fields, each as one line."""
     try:
         source = ast.parse(inspect.getsource(model).lstrip())

@@ -23,7 +23,7 @@ from palimpsest.transcript.context_values.decisions import (
     UNDO,
     Decision,
     pictures_of,
-    pinned_parts,
+    pinned_part_ids,
     undone_compactions,
 )
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
@@ -50,11 +50,11 @@ def marker(message: Message) -> CompactionPart | None:
     return next((part for part in message.parts if isinstance(part, CompactionPart)), None)
 
 
-def good_summaries(messages: Messages, places: Iterable[int] | None = None) -> dict[str, int]:
+def good_summaries(messages: Messages, indexes: Iterable[int] | None = None) -> dict[str, int]:
     """Map the id of each marker to the position of its good summary, among all or some positions."""
     return {
         info.parent_id: index
-        for index in (range(len(messages)) if places is None else places)
+        for index in (range(len(messages)) if indexes is None else indexes)
         if isinstance(info := messages[index].info, AssistantMessage) and is_good_summary(info)
     }
 
@@ -71,15 +71,17 @@ def is_good_summary(info: AssistantMessage) -> bool:
 def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     """Return the messages that a request shows for the whole history."""
     summary_rule = (policy or CompactPolicy()).cut
-    places = [index for index, message in enumerate(messages) if _is_of_compaction(message)]
+    indexes = [index for index, message in enumerate(messages) if _is_of_compaction(message)]
     if summary_rule == "finished":
-        return messages[_start(messages, places, _is_finished_summary, tails=False) :]
-    start = _start(messages, places, is_good_summary, tails=True)
-    messages, places = messages[start:], [index - start for index in places if index >= start]
+        return messages[_start(messages, indexes, _is_finished_summary, counts_tails=False) :]
+    start = _start(messages, indexes, is_good_summary, counts_tails=True)
+    messages, indexes = messages[start:], [index - start for index in indexes if index >= start]
     if summary_rule == "unfinished-tail":
-        refused_markers = _refused_markers(messages, places)
-        return _summary_first(messages, places, _first_summaries(messages, places), refused_markers)
-    return _summary_first(messages, places, good_summaries(messages, places))
+        refused_markers = _refused_markers(messages, indexes)
+        return _summary_first(
+            messages, indexes, _first_summaries(messages, indexes), refused_markers
+        )
+    return _summary_first(messages, indexes, good_summaries(messages, indexes))
 
 
 def _is_of_compaction(message: Message) -> bool:
@@ -88,18 +90,18 @@ def _is_of_compaction(message: Message) -> bool:
     return info.summary if isinstance(info, AssistantMessage) else marker(message) is not None
 
 
-def _first_summaries(messages: Messages, places: Iterable[int]) -> dict[str, int]:
+def _first_summaries(messages: Messages, indexes: Iterable[int]) -> dict[str, int]:
     first_summaries: dict[str, int] = {}
-    for index in places:
+    for index in indexes:
         info = messages[index].info
         if isinstance(info, AssistantMessage):
             first_summaries.setdefault(info.parent_id, index)
     return first_summaries
 
 
-def _refused_markers(messages: Messages, places: Iterable[int]) -> frozenset[str]:
-    """Return the markers whose summary did not fit, for which OpenCode records no tail."""
-    infos = (messages[index].info for index in places)
+def _refused_markers(messages: Messages, indexes: Iterable[int]) -> frozenset[str]:
+    """Return the ids of the markers whose summary did not fit, for which OpenCode records no tail."""
+    infos = (messages[index].info for index in indexes)
     return frozenset(
         info.parent_id
         for info in infos
@@ -109,47 +111,58 @@ def _refused_markers(messages: Messages, places: Iterable[int]) -> frozenset[str
 
 def _start(
     messages: Messages,
-    places: Sequence[int],
+    indexes: Sequence[int],
     is_valid: Callable[[AssistantMessage], bool],
     *,
-    tails: bool,
+    counts_tails: bool,
 ) -> int:
     """Return the index of the newest marker with a valid summary, or of its tail; else 0."""
     summarized_ids: set[str] = set()
-    for index in reversed(places):
+    for index in reversed(indexes):
         info, marker_part = messages[index].info, marker(messages[index])
         if isinstance(info, AssistantMessage):
             if is_valid(info):
                 summarized_ids.add(info.parent_id)
         elif marker_part is not None and info.id in summarized_ids:
-            if marker_part.tail_start_id is None or not tails:
+            if marker_part.tail_start_id is None or not counts_tails:
                 return index
-            return _place_before(messages, index, marker_part.tail_start_id) or 0
+            return _index_before(messages, index, marker_part.tail_start_id) or 0
     return 0
 
 
-def _place_before(messages: Messages, index: int, message_id: str) -> int | None:
+def _index_before(messages: Messages, index: int, message_id: str) -> int | None:
     """Return the last index of a message before another index; None where there is none."""
-    places = range(index - 1, -1, -1)
-    return next((place for place in places if messages[place].info.id == message_id), None)
+    indexes = range(index - 1, -1, -1)
+    return next(
+        (
+            earlier_index
+            for earlier_index in indexes
+            if messages[earlier_index].info.id == message_id
+        ),
+        None,
+    )
 
 
 def _summary_first(
     messages: Messages,
-    places: Sequence[int],
+    indexes: Sequence[int],
     summaries: dict[str, int],
-    tailless: frozenset[str] = frozenset(),
+    tailless_ids: frozenset[str] = frozenset(),
 ) -> Messages:
-    for index in reversed(places):
+    for index in reversed(indexes):
         marker_part, marker_id = marker(messages[index]), messages[index].id
         tail_start_id = None if marker_part is None else marker_part.tail_start_id
-        if tail_start_id is None or marker_id in tailless:
+        if tail_start_id is None or marker_id in tailless_ids:
             continue
-        summary = summaries.get(marker_id)
-        tail = _place_before(messages, index, tail_start_id)
-        if summary is None or tail is None or not index < summary:
+        summary_index = summaries.get(marker_id)
+        tail_index = _index_before(messages, index, tail_start_id)
+        if summary_index is None or tail_index is None or not index < summary_index:
             return messages
-        return messages[index : summary + 1] + messages[tail:index] + messages[summary + 1 :]
+        return (
+            messages[index : summary_index + 1]
+            + messages[tail_index:index]
+            + messages[summary_index + 1 :]
+        )
     return messages
 
 
@@ -165,21 +178,21 @@ def summary_text(message: Message) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-CONTINUES = "compaction_continue"
+CONTINUES_KEY = "compaction_continue"
 """Key in the metadata of the synthetic text that continues a turn after a summary."""
 
 
 def without_undone_compactions(messages: Messages, decisions: tuple[Decision, ...]) -> Messages:
     """Return the messages without those that undone compactions added."""
-    summaries = undone_compactions(decisions)
-    if not summaries:
+    undone_summary_ids = undone_compactions(decisions)
+    if not undone_summary_ids:
         return messages
-    markers = {
+    undone_marker_ids = {
         message.info.parent_id
         for message in messages
-        if message.id in summaries and isinstance(message.info, AssistantMessage)
+        if message.id in undone_summary_ids and isinstance(message.info, AssistantMessage)
     }
-    removed_ids = summaries | markers
+    removed_ids = undone_summary_ids | undone_marker_ids
     remaining_messages: list[Message] = []
     follows_removed = False
     for message in messages:
@@ -194,8 +207,10 @@ def policy_after_undo(
     messages: Messages, decisions: tuple[Decision, ...], policy: Policy
 ) -> Policy:
     """Return the policy without automatic compaction from an undo on until the next prompt."""
-    newest = next((decision for decision in reversed(decisions) if decision.rule == UNDO), None)
-    if newest is None or newest.numbers.get("prompt") != newest_prompt(messages):
+    newest_undo = next(
+        (decision for decision in reversed(decisions) if decision.rule == UNDO), None
+    )
+    if newest_undo is None or newest_undo.numbers.get("prompt") != newest_prompt(messages):
         return policy
     overflow = policy.overflow.model_copy(update={"auto": False})
     return policy.model_copy(update={"overflow": overflow})
@@ -212,7 +227,7 @@ def newest_prompt(messages: Messages) -> str | None:
 
 def _continues_turn(message: Message) -> bool:
     return any(
-        isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES))
+        isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES_KEY))
         for part in message.parts
     )
 
@@ -267,11 +282,11 @@ def smaller_pictures(messages: Messages, decisions: tuple[Decision, ...]) -> dic
     picture_decisions = [decision for decision in decisions if decision.rule == PICTURES_RULE]
     if not picture_decisions:
         return {}
-    parts = {part.id for message in messages for part in message.parts}
+    part_ids = {part.id for message in messages for part in message.parts}
     return {
         str(picture["url"]).removeprefix("blob:"): str(picture.get("mime"))
         for decision in picture_decisions
-        if decision.part_id in parts
+        if decision.part_id in part_ids
         for picture in pictures_of(decision).values()
         if "url" in picture
     }
@@ -298,14 +313,14 @@ class LazyTexts(Mapping[str, str]):
 
     @cached_property
     def _loaded_texts(self) -> dict[str, str]:
-        pinned_ids = pinned_parts(self._messages, self._decisions)
-        with_pins = [
+        pinned_ids = pinned_part_ids(self._messages, self._decisions)
+        pinned_messages = [
             message
             for message in self._messages
             if any(part.id in pinned_ids for part in message.parts)
         ]
-        visible = fold(without_undone_compactions(self._messages, self._decisions))
-        return read_texts((*visible, *with_pins), self._read_text, self._decisions)
+        visible_messages = fold(without_undone_compactions(self._messages, self._decisions))
+        return read_texts((*visible_messages, *pinned_messages), self._read_text, self._decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,9 +337,9 @@ class View:
         """Return the view of a session; ``read_text`` returns its long texts by hash when they are needed."""
         return cls(messages, decisions, LazyTexts(messages, read_text, decisions))
 
-    def with_decisions(self, *more: Decision) -> "View":
+    def with_decisions(self, *added_decisions: Decision) -> "View":
         """Return the view with these decisions added, which need no further texts."""
-        return replace(self, decisions=(*self.decisions, *more))
+        return replace(self, decisions=(*self.decisions, *added_decisions))
 
     def folded_messages(self, policy: CompactPolicy | None = None) -> Messages:
         """Return the messages after the fold, without undone compactions."""
@@ -351,18 +366,18 @@ def messages_before(messages: Messages, message_id: str) -> Messages:
 
 def place_of(messages: Messages, message_id: str) -> int:
     """Return the last index of a message; raises ValueError where there is none."""
-    place = _place_before(messages, len(messages), message_id)
-    if place is None:
+    index = _index_before(messages, len(messages), message_id)
+    if index is None:
         raise ValueError(f"There is no message {message_id!r}.")
-    return place
+    return index
 
 
 def messages_after(messages: Messages, message: Message | None) -> Messages:
     """Return the messages after ``message``; all messages where it is None or no longer loaded."""
     if message is None:
         return messages
-    place = _place_before(messages, len(messages), message.info.id)
-    return messages if place is None else messages[place + 1 :]
+    index = _index_before(messages, len(messages), message.info.id)
+    return messages if index is None else messages[index + 1 :]
 
 
 def begins_turn(message: Message) -> bool:
@@ -387,9 +402,9 @@ def turn_of(messages: Messages, message_id: str) -> Messages:
     if index is None:
         return ()
     starts = [i for i, message in enumerate(messages) if begins_turn(message)]
-    first = max((start for start in starts if start <= index), default=0)
-    last = min((start for start in starts if start > index), default=len(messages))
-    return messages[first:last]
+    start_index = max((start for start in starts if start <= index), default=0)
+    end_index = min((start for start in starts if start > index), default=len(messages))
+    return messages[start_index:end_index]
 
 
 def turn_spans(messages: Messages) -> list[tuple[int, int]]:

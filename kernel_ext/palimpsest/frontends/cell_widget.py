@@ -37,14 +37,14 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
     session = traitlets.Unicode().tag(sync=True)
     """The session's id."""
 
-    def __init__(self, session: str, engine: EngineThread, module: str, **traits: Any) -> None:
+    def __init__(self, session_id: str, engine: EngineThread, module: str, **traits: Any) -> None:
         """Open the comm; ``traits`` are those of a subclass that the page is sent with it."""
         self._engine = engine
         self._outputs: list[tuple[str, dict[str, Any]]] = []
         """The display id of each output that shows the widget, and the request of its cell."""
         self._unsubscribe: Callable[[], None] = lambda: None
         """Unsubscribes from the session's records."""
-        super().__init__(key=secrets.token_hex(8), session=session, module=module, **traits)
+        super().__init__(key=secrets.token_hex(8), session=session_id, module=module, **traits)
         self.on_msg(self._on_message)
 
     def open(self) -> None:
@@ -84,10 +84,10 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
         kernel = getattr(get_ipython(), "kernel", None)
         if kernel is None:
             return
-        data = await asyncio.to_thread(self.bundle)
-        for display_id, parent in self._outputs:
-            content = {"data": data, "metadata": {}, "transient": {"display_id": display_id}}
-            kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
+        bundle = await asyncio.to_thread(self.bundle)
+        for display_id, request in self._outputs:
+            content = {"data": bundle, "metadata": {}, "transient": {"display_id": display_id}}
+            kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=request)
 
     def _refresh_after_turn(self, records: Sequence[Record]) -> None:
         """Update the outputs when a turn has ended; on the writer thread."""
@@ -99,6 +99,6 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
     def _on_engine(self, work: Callable[[], Any]) -> None:
         def log_failure(future: Any) -> None:
             if not future.cancelled() and future.exception() is not None:
-                _log.warning("A view of a session could not be told: %s", future.exception())
+                _log.warning("A view of a session could not be updated: %s", future.exception())
 
         self._engine.submit(work()).add_done_callback(log_failure)

@@ -81,10 +81,10 @@ class Frontend:
                 self._check_prompt(MagicLine(turn_request=request))
                 return await_background_prompt(self._kernel_parts, origin)
             case Retry():
-                line = MagicLine(turn_request=request)
-                self._check_prompt(line)
+                magic_line = MagicLine(turn_request=request)
+                self._check_prompt(magic_line)
                 self._recorded_prompts.refuse_sending(origin)
-                blocking(CellTurn(self._kernel_parts, line, origin).run(awaits=False))
+                blocking(CellTurn(self._kernel_parts, magic_line, origin).run(awaits=False))
                 return None
             case Compact():
                 text = compaction_prompt(request.focus)
@@ -185,8 +185,8 @@ class Frontend:
             if operation.ends_with_cell:
                 future.cancel()
             raise
-        text = joined_output(operation.output(answer))
-        self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
+        output = joined_output(operation.output(answer))
+        self.main_thread.shell.display_pub.publish(terminal.fitting_output(output.bundle))
 
     def prepare(self) -> None:
         """Start importing the modules that the session's model needs; returns at once."""

@@ -107,9 +107,9 @@ def _text_html(value: Any) -> str:
     return f'<div style="white-space:pre-wrap;max-width:52em">{in_html(_value_text(value))}</div>'
 
 
-def _display_text(value: Any, method: str) -> str:
+def _display_text(value: Any, method_name: str) -> str:
     """Return what a value's display method returns; empty where it has none."""
-    display_method = getattr(value, method, None)
+    display_method = getattr(value, method_name, None)
     return (display_method() or "") if callable(display_method) else ""
 
 
@@ -128,14 +128,14 @@ class PredictionBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no
         shell = get_ipython()
         if shell is None:
             return
-        question = in_html(self._question.title)
-        page = (
-            f'<div style="max-width:52em;line-height:1.5"><strong>{question}</strong><br>'
+        title = in_html(self._question.title)
+        html = (
+            f'<div style="max-width:52em;line-height:1.5"><strong>{title}</strong><br>'
             f'<span style="font-size:.9em;opacity:.75">{in_html(NO_FIELD_HINT)}</span></div>'
         )
         markdown, plain_text = self._question.markdown, self._question.text
         publish_display_data(
-            {"text/html": page, "text/markdown": markdown, "text/plain": plain_text}
+            {"text/html": html, "text/markdown": markdown, "text/plain": plain_text}
         )
         if not prints_only(shell):
             publish_display_data(self._repr_mimebundle_())

@@ -187,15 +187,17 @@ class ProposeArguments(Operation):
 
         name, *words = self.text.removeprefix("/").split() or [""]
         word_start = words.pop() if words and not self.text[-1].isspace() else ""
-        form = TABLE.panel_forms.get(name.lower())
-        if form is None:
+        form_and_operation = TABLE.panel_forms.get(name.lower())
+        if form_and_operation is None:
             return ProposedArguments(words=())
         session = await context.find(self.session)
 
         values_of = partial(known_values, context.services, session)
         from asyncio import to_thread
 
-        completions = await to_thread(argument_completions, *form, words, word_start, values_of)
+        completions = await to_thread(
+            argument_completions, *form_and_operation, words, word_start, values_of
+        )
         return ProposedArguments(words=tuple(completions)[:MAX_PROPOSED_ARGUMENTS])
 
 

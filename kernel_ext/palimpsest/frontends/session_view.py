@@ -119,11 +119,11 @@ def _shown_title(snapshot: Snapshot) -> str:
 
 def _subtitle(snapshot: Snapshot) -> str:
     info = snapshot.session
-    model = f" to {info.model.id}" if info is not None and info.model else ""
-    steps = sum(
+    model_text = f" to {info.model.id}" if info is not None and info.model else ""
+    step_count = sum(
         part.type == "step-finish" for message in snapshot.messages for part in message.parts
     )
-    return f"{counted_noun(steps, 'model request')}{model}"
+    return f"{counted_noun(step_count, 'model request')}{model_text}"
 
 
 def _session_end_text(
@@ -133,6 +133,6 @@ def _session_end_text(
     plain_text = text.render_session(messages, title, scrub=scrub, notes=notes, density=density)
     if len(plain_text) <= MAX_PLAIN_CHARS:
         return plain_text
-    cut = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)
-    end = plain_text[cut:] if cut >= 0 else plain_text[-MAX_PLAIN_CHARS:]
-    return f"{title}\n\n[{len(plain_text) - len(end):,} characters before this are not shown]{end}"
+    cut_index = plain_text.find("\n\n", len(plain_text) - MAX_PLAIN_CHARS)
+    end_text = plain_text[cut_index:] if cut_index >= 0 else plain_text[-MAX_PLAIN_CHARS:]
+    return f"{title}\n\n[{len(plain_text) - len(end_text):,} characters before this are not shown]{end_text}"

@@ -31,19 +31,19 @@ def built_file(name: str, fallback: str = "") -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else fallback
 
 
-def missing_front_end(static: Path, folders: Iterable[Path]) -> str | None:
+def missing_front_end(static_folder: Path, extension_folders: Iterable[Path]) -> str | None:
     """Return a sentence on how to repair an installation without a front end; None where it has one.
 
-    ``folders`` are those in which JupyterLab looks for extensions. They are checked for an editable installation only:
+    ``extension_folders`` are those in which JupyterLab looks for extensions. They are checked for an editable installation only:
     with a wheel, JupyterLab may run in another environment, with its own copy of the front end.
     """
-    clone = static.parents[3]
+    clone = static_folder.parents[3]
     is_editable = (clone / "labextension" / "package.json").is_file()
-    if not (static / "loader.js").is_file():
+    if not (static_folder / "loader.js").is_file():
         return NOT_BUILT_HERE.format(clone=clone) if is_editable else NOT_BUILT
     if not is_editable:
         return None
-    if any((folder / EXTENSION_FOLDER / "package.json").is_file() for folder in folders):
+    if any((folder / EXTENSION_FOLDER / "package.json").is_file() for folder in extension_folders):
         return None
     own_folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     built_folder = clone / "labextension" / "dist"

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from palimpsest.transcript.visible_text import encodable_text, visible_text
 
-PAGE_ROWS, PAGE_COLUMNS = 40, 80
+ASSUMED_ROWS, ASSUMED_COLUMNS = 40, 80
 """Assumed size of a terminal whose size is unknown, as in a kernel; a smaller terminal can scroll back."""
 MIN_ROWS, MIN_COLUMNS = 10, 40
 
@@ -19,8 +19,8 @@ MIN_ROWS, MIN_COLUMNS = 10, 40
 def terminal_size() -> os.terminal_size:
     """Return the usable size of the terminal behind standard output, or the assumed size where there is no terminal."""
     if sys.stdout is None or not sys.stdout.isatty():
-        return os.terminal_size((PAGE_COLUMNS, PAGE_ROWS))
-    columns, rows = shutil.get_terminal_size((PAGE_COLUMNS, PAGE_ROWS))
+        return os.terminal_size((ASSUMED_COLUMNS, ASSUMED_ROWS))
+    columns, rows = shutil.get_terminal_size((ASSUMED_COLUMNS, ASSUMED_ROWS))
     return os.terminal_size((max(columns - 1, MIN_COLUMNS), max(rows - 1, MIN_ROWS)))
 
 

@@ -1,4 +1,4 @@
-"""What a class predicted and tried, from the learners' files: a table, and a picture of predictions beside the truth."""
+"""Collect what a class predicted and tried, from the learners' files: a table, a picture of it, and a page of both."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ NO_RESULTS = (
     "There are no results in {folder!r}. Name the folder that holds the learners' files (lesson-results/NAME.jsonl), or "
     "one that holds a folder with lesson-results for each learner."
 )
-MAX_SHOWN_CHARS = 80
+MAX_PREDICTION_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ class ClassResults(ShownAsTable):
             if file.altered_at
         ]
         title = f"Results of {counted_noun(len(self.files), 'learner')}"
-        return ReportTable(title, COLUMNS, tuple(rows), (*notes, *self._truths()))
+        return ReportTable(title, COLUMNS, tuple(rows), (*notes, *self._truth_sentences()))
 
-    def _truths(self) -> list[str]:
+    def _truth_sentences(self) -> list[str]:
         """Return a sentence for each question with its right answer."""
         answer_of_question = {(a.lesson, a.prediction.name): a for a in self.answers}
         return [
@@ -109,21 +109,21 @@ class ClassResults(ShownAsTable):
     @property
     def picture(self) -> str:
         """An SVG with a part for each question that asks for a number or a choice: each prediction, and the truth."""
-        parts: dict[tuple[int, str], PredictionStrip | OptionBars] = {}
+        picture_by_question: dict[tuple[int, str], PredictionStrip | OptionBars] = {}
         for answer in self.answers:
             if answer.value is None:
                 continue
             key = (answer.lesson, answer.prediction.name)
-            part = parts.get(key) or _question_picture(answer)
-            if part is not None:
-                parts[key] = part
-                part.values[answer.learner] = answer.value
-        return predictions_svg([*parts.values()])
+            question_picture = picture_by_question.get(key) or _question_picture(answer)
+            if question_picture is not None:
+                picture_by_question[key] = question_picture
+                question_picture.values[answer.learner] = answer.value
+        return predictions_svg([*picture_by_question.values()])
 
     @property
     def page(self) -> str:
         """The picture and the table as one HTML page, which loads nothing."""
-        return PAGE.format(
+        return PAGE_TEMPLATE.format(
             mark=CLASS_PAGE_MARK,
             title=in_html(self.table.title),
             body=self.picture + self.table.html,
@@ -132,7 +132,7 @@ class ClassResults(ShownAsTable):
 
 CLASS_PAGE_MARK = '<meta name="generator" content="Palimpsest class results">'
 """Marks the head of a page, so that it replaces only an older one, and no other file."""
-PAGE = """<!doctype html>
+PAGE_TEMPLATE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -185,8 +185,8 @@ def _predicted_answer(
     file: LearnerFile, plan: LessonPlan, prediction: Prediction, truth: Any
 ) -> PredictedAnswer:
     line = file.prediction(plan.number, prediction.name, prediction.kind)
-    value, time = (None, "") if line is None else (line.value, line.time)
-    return PredictedAnswer(file.learner, plan.number, prediction, value, truth, time)
+    value, kept_at = (None, "") if line is None else (line.value, line.time)
+    return PredictedAnswer(file.learner, plan.number, prediction, value, truth, kept_at)
 
 
 def _question_picture(answer: PredictedAnswer) -> PredictionStrip | OptionBars | None:
@@ -204,7 +204,7 @@ def _question_picture(answer: PredictedAnswer) -> PredictionStrip | OptionBars |
 def _predicted_text(answer: PredictedAnswer) -> str | None:
     if answer.value is None:
         return None
-    return one_line(answer.prediction.kind.value_text(answer.value), MAX_SHOWN_CHARS)
+    return one_line(answer.prediction.kind.value_text(answer.value), MAX_PREDICTION_CHARS)
 
 
 def _exercise_rows(file: LearnerFile, plans: Sequence[LessonPlan]) -> list[tuple[Any, ...]]:
@@ -212,11 +212,19 @@ def _exercise_rows(file: LearnerFile, plans: Sequence[LessonPlan]) -> list[tuple
     for plan in plans:
         for exercise in plan.exercises:
             checks = file.events(plan.number, "check", exercise.name)
-            hints = len(file.events(plan.number, "hint", exercise.name))
-            if not checks and not hints:
+            hint_count = len(file.events(plan.number, "hint", exercise.name))
+            if not checks and not hint_count:
                 continue
-            numbers = (number for number, line in enumerate(checks, 1) if line.passed)
-            first_passed = next(numbers, None)
-            row = (file.learner, plan.number, exercise.name, None, None, None, None)
-            rows.append((*row, hints, len(checks), "yes" if first_passed else "no", first_passed))
+            passed_numbers = (number for number, line in enumerate(checks, 1) if line.passed)
+            first_passed = next(passed_numbers, None)
+            first_cells = (file.learner, plan.number, exercise.name, None, None, None, None)
+            rows.append(
+                (
+                    *first_cells,
+                    hint_count,
+                    len(checks),
+                    "yes" if first_passed else "no",
+                    first_passed,
+                )
+            )
     return rows

@@ -19,25 +19,26 @@ from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.transcript.errors import UserError
 
-NUMBER_TOLERANCE = 0.01
+MAX_NUMBER_DIFFERENCE = 0.01
 """Share by which a number may differ from the right one: rounding is right, off by one is not always within it."""
-NOTHING_RETURNED = (
+NOTHING_RETURNED_SENTENCE = (
     "Your function returns None. Let it return its value: what is printed is not looked at."
 )
-NOT_CALLABLE = (
+NOT_CALLABLE_SENTENCE = (
     "Hand over the function itself, as lesson.check({name}), not what it returns or prints."
 )
-COPIED = (
+COPIED_SENTENCE = (
     "It is right for this lesson's session, but wrong for another one. Compute the value from the session that the "
     "function is given."
 )
-NO_POLICY = "Hand over a policy: a preset by its name and numbers, such as 'sweagent.last_n n=10', or your function."
-OWN_CLASS = (
+NO_POLICY_SENTENCE = "Hand over a policy: a preset by its name and numbers, such as 'sweagent.last_n n=10', or your function."
+OWN_CLASS_SENTENCE = (
     "An object of your own class sees the whole session and is not held to the laws; hand over a preset by its name, or a "
     "function of the view."
 )
+MAX_ERROR_CHARS = 200
 PACKAGE = __name__.partition(".")[0]
-SAME_SUMMARY = "stub(1500)"
+ASSUMED_SUMMARY = "stub(1500)"
 """Each summary that was never written counts as much, whatever a policy says of its own."""
 
 PolicyGoal = Callable[[PolicyFigures, PolicyFigures], str]
@@ -52,7 +53,7 @@ def check_function(
     names: Sequence[str],
     example: str,
     wrong: Callable[[Any, Any], str],
-    tolerance: float = NUMBER_TOLERANCE,
+    tolerance: float = MAX_NUMBER_DIFFERENCE,
     meaning: str = "",
 ) -> CheckResult:
     """Compare a learner's function with ``truth`` over the sessions ``names``, the lesson's own first.
@@ -67,7 +68,7 @@ def check_function(
         cases,
         example=example,
         wrong=wrong,
-        copied=COPIED,
+        copied=COPIED_SENTENCE,
         passed=f"{passed} {meaning}".rstrip(),
         tolerance=tolerance,
     )
@@ -81,7 +82,7 @@ def check_values(
     wrong: Callable[[Any, Any], str],
     copied: str,
     passed: str,
-    tolerance: float = NUMBER_TOLERANCE,
+    tolerance: float = MAX_NUMBER_DIFFERENCE,
     as_plain_value: Callable[[Any], Any] = lambda value: value,
 ) -> CheckResult:
     """Call a learner's function with each case's arguments and compare with what its second member returns.
@@ -90,11 +91,11 @@ def check_values(
     ``as_plain_value`` makes numbers, texts, lists and mappings of what the function returns, or raises UserError.
     """
     if not callable(answer) or isclass(answer):
-        raise UserError(NOT_CALLABLE.format(name=example))
+        raise UserError(NOT_CALLABLE_SENTENCE.format(name=example))
     for index, (arguments, truth) in enumerate(cases):
         value = call_answer(answer, *arguments)
         if value is None:
-            return CheckResult(passed=False, sentence=NOTHING_RETURNED)
+            return CheckResult(passed=False, sentence=NOTHING_RETURNED_SENTENCE)
         value, expected = as_plain_value(value), truth()
         if not is_same(value, expected, tolerance):
             return CheckResult(passed=False, sentence=copied if index else wrong(value, expected))
@@ -112,7 +113,7 @@ def check_policy(
     """
     for name, missed in goals:
         policies = [checked_policy(sessions[name], answer), RAW_NAME]
-        figures, raw_figures = sessions[name].compare(policies, summary=SAME_SUMMARY).figures
+        figures, raw_figures = sessions[name].compare(policies, summary=ASSUMED_SUMMARY).figures
         if sentence := missed(figures, raw_figures):
             return CheckResult(passed=False, sentence=sentence)
     return CheckResult(passed=True, sentence=passed)
@@ -121,11 +122,11 @@ def check_policy(
 def checked_policy(session: SessionReview, answer: Any) -> ContextPolicy | None:
     """Return a learner's policy, None for ``raw``; raises UserError for what is no policy, or is not held to the laws."""
     if not isinstance(answer, str) and not callable(answer) and not hasattr(answer, "step"):
-        raise UserError(NO_POLICY)
+        raise UserError(NO_POLICY_SENTENCE)
     policy = session.policy(answer)
     stages = policy.stages if isinstance(policy, Pipeline) else (policy,)
     if any(type(stage).__module__.partition(".")[0] != PACKAGE for stage in stages if stage):
-        raise UserError(OWN_CLASS)
+        raise UserError(OWN_CLASS_SENTENCE)
     return policy
 
 
@@ -140,18 +141,18 @@ def call_answer(function: Callable[..., Any], *arguments: Any) -> Any:
         frames = walk_tb(error.__traceback__)
         own_frames = [frame for frame in frames if frame[0].f_code.co_filename == file]
         where = f" in {code_place_text(*own_frames[-1])}" if own_frames else ""
-        text = one_line(f"{type(error).__name__}: {error}", 200).rstrip(".")
+        text = one_line(f"{type(error).__name__}: {error}", MAX_ERROR_CHARS).rstrip(".")
         raise UserError(f"Your function failed{where}: {text}.") from error
 
 
-def is_same(value: Any, expected: Any, tolerance: float = NUMBER_TOLERANCE) -> bool:
+def is_same(value: Any, expected: Any, tolerance: float = MAX_NUMBER_DIFFERENCE) -> bool:
     """Return whether a value is the expected one: numbers within ``tolerance``, a share of it, mappings and lists member by member."""
     if isinstance(expected, Mapping):
         if not isinstance(value, Mapping):
             return False
-        by_name = {str(key): member for key, member in value.items()}
-        return by_name.keys() == {str(key) for key in expected} and all(
-            is_same(by_name[str(key)], member, tolerance) for key, member in expected.items()
+        member_by_name = {str(key): member for key, member in value.items()}
+        return member_by_name.keys() == {str(key) for key in expected} and all(
+            is_same(member_by_name[str(key)], member, tolerance) for key, member in expected.items()
         )
     if isinstance(expected, list | tuple):
         return (

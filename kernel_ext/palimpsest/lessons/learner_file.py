@@ -25,7 +25,10 @@ LEARNER_VARIABLES = ("PALIMPSEST_LEARNER", "JUPYTERHUB_USER", "USER", "LOGNAME",
 MAX_FILE_BYTES = 4_000_000
 MAX_NAME_CHARS = 60
 LINE_VERSION = 1
-NOT_KEPT = "{error} What you do in this lesson is kept until the kernel ends, and not in a file."
+DIGEST_CHARS = 16
+NOT_KEPT_SENTENCE = (
+    "{error} What you do in this lesson is kept until the kernel ends, and not in a file."
+)
 
 EventKind = Literal["prediction", "reveal", "hint", "check"]
 
@@ -80,32 +83,34 @@ class LearnerFile:
             content = b""
         except OSError as error:
             reason = error.strerror or "it is larger than any such file"
-            self.problem = NOT_KEPT.format(error=f"{str(self.path)!r} cannot be read: {reason}.")
+            self.problem = NOT_KEPT_SENTENCE.format(
+                error=f"{str(self.path)!r} cannot be read: {reason}."
+            )
             return
         self.lines, self.altered_at, self._digest = [], None, ""
-        for number, raw in enumerate(content.splitlines(), start=1):
-            line = _parsed_line(raw)
+        for number, raw_line in enumerate(content.splitlines(), start=1):
+            line = _parsed_line(raw_line)
             if line is None or line.previous != self._digest:
                 self.altered_at = self.altered_at or number
             if line is not None:
                 self.lines.append(line)
-            self._digest = _digest(raw)
+            self._digest = _digest(raw_line)
 
     def add(self, line: LearnerLine) -> LearnerLine:
         """Add a line with the time, and return it; where the file cannot be written ``problem`` says so."""
         self.read()
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        line = line.model_copy(update={"time": now, "previous": self._digest})
-        raw = json.dumps(line.model_dump(exclude_none=True), ensure_ascii=False).encode()
+        time_text = datetime.now(UTC).isoformat(timespec="seconds")
+        line = line.model_copy(update={"time": time_text, "previous": self._digest})
+        raw_line = json.dumps(line.model_dump(exclude_none=True), ensure_ascii=False).encode()
         self.lines.append(line)
         if not self.problem:
             try:
                 with storage_errors(self.path):
                     self.path.parent.mkdir(exist_ok=True)
-                append_lines(self.path, raw + b"\n", MAX_FILE_BYTES)
+                append_lines(self.path, raw_line + b"\n", MAX_FILE_BYTES)
             except StorageFailed as error:
-                self.problem = NOT_KEPT.format(error=error)
-        self._digest = _digest(raw)
+                self.problem = NOT_KEPT_SENTENCE.format(error=error)
+        self._digest = _digest(raw_line)
         return line
 
     def events(self, lesson: int, event: EventKind, name: str = "") -> Sequence[LearnerLine]:
@@ -124,13 +129,15 @@ class LearnerFile:
         return None
 
 
-def learner_name(environment: Mapping[str, str], given: str = "") -> str:
+def learner_name(environment: Mapping[str, str], given_name: str = "") -> str:
     """Return a learner's name as a file's name can have it; raises UserError for a given name without letters."""
-    candidates = [given] if given else [environment.get(name, "") for name in LEARNER_VARIABLES]
-    name = next((name for name in candidates if name.strip()), "learner")
+    possible_names = (
+        [given_name] if given_name else [environment.get(name, "") for name in LEARNER_VARIABLES]
+    )
+    name = next((name for name in possible_names if name.strip()), "learner")
     file_name = re.sub(r"[^\w.+@-]+", "-", name.strip())[:MAX_NAME_CHARS].strip("-.")
     if not file_name:
-        raise UserError(f"{given!r:.40} is no name for a file; give letters or digits.")
+        raise UserError(f"{given_name!r:.40} is no name for a file; give letters or digits.")
     return file_name
 
 
@@ -147,12 +154,12 @@ def learner_files(folder: Path) -> list[LearnerFile]:
     return [LearnerFile(path) for path in sorted(paths) if not path.is_symlink() and path.is_file()]
 
 
-def _parsed_line(raw: bytes) -> LearnerLine | None:
+def _parsed_line(raw_line: bytes) -> LearnerLine | None:
     try:
-        return LearnerLine.model_validate_json(raw)
+        return LearnerLine.model_validate_json(raw_line)
     except ValidationError:
         return None
 
 
-def _digest(raw: bytes) -> str:
-    return sha256(raw).hexdigest()[:16]
+def _digest(raw_line: bytes) -> str:
+    return sha256(raw_line).hexdigest()[:DIGEST_CHARS]

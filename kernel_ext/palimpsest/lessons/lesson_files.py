@@ -15,14 +15,17 @@ from palimpsest.review.session_review import SessionReview
 from palimpsest.store.disk import storage_errors, temporary_folder
 from palimpsest.transcript.errors import NotFound
 
-DATA = Path(__file__).with_name("data")
+DATA_FOLDER = Path(__file__).with_name("data")
 PACKED_ENDING = ".xz"
 ARCHIVE_ENDING = ".zip"
 """The ending of a folder that is packed as one file: a project of our own, whose hidden files no build leaves out."""
-PACKAGE = Path(__file__).parents[1]
-NOTEBOOKS = (PACKAGE / "lessons" / "notebooks", PACKAGE.parents[1] / "notebooks")
+PACKAGE_FOLDER = Path(__file__).parents[1]
+NOTEBOOK_FOLDERS = (
+    PACKAGE_FOLDER / "lessons" / "notebooks",
+    PACKAGE_FOLDER.parents[1] / "notebooks",
+)
 """Where the notebooks lie: in an installed package, and in a clone."""
-NO_NOTEBOOKS = (
+NO_NOTEBOOKS_SENTENCE = (
     "The lessons' notebooks are not in this installation; install jupyter-palimpsest from a wheel."
 )
 
@@ -46,8 +49,8 @@ class OpenedSessions(Mapping[str, SessionReview]):
         """Return a session by its name; raises NotFound with all names."""
         if name not in self._reviews:
             recording = self._file_named(name, self._plan.recordings, "recording")
-            file, _, session = recording.partition(SESSION_MARK)
-            self._reviews[name] = self._opener(recording_path(file), session)
+            file_name, _, session_id = recording.partition(SESSION_MARK)
+            self._reviews[name] = self._opener(recording_path(file_name), session_id)
         return self._reviews[name]
 
     def __contains__(self, name: object) -> bool:
@@ -62,15 +65,15 @@ class OpenedSessions(Mapping[str, SessionReview]):
     def table(self, name: str) -> ReportTable:
         """Return a table of the lesson by its name; raises NotFound with all names."""
         if name not in self._tables:
-            file = self._file_named(name, self._plan.tables, "table")
-            self._tables[name] = csv_table(name, recording_path(file))
+            file_name = self._file_named(name, self._plan.tables, "table")
+            self._tables[name] = csv_table(name, recording_path(file_name))
         return self._tables[name]
 
-    def _file_named(self, name: str, files: Mapping[str, str], thing: str) -> str:
-        if name not in files:
-            known, number = ", ".join(files) or "none", self._plan.number
-            raise NotFound(f"Lesson {number} has no {thing} {name!r:.40}; there is {known}.")
-        return files[name]
+    def _file_named(self, name: str, file_by_name: Mapping[str, str], noun: str) -> str:
+        if name not in file_by_name:
+            known_names, number = ", ".join(file_by_name) or "none", self._plan.number
+            raise NotFound(f"Lesson {number} has no {noun} {name!r:.40}; there is {known_names}.")
+        return file_by_name[name]
 
 
 def csv_table(title: str, path: Path) -> ReportTable:
@@ -82,9 +85,9 @@ def csv_table(title: str, path: Path) -> ReportTable:
 
 
 def _cell(text: str) -> int | float | str:
-    for number in (int, float):
+    for number_type in (int, float):
         try:
-            return number(text)
+            return number_type(text)
         except ValueError:
             continue
     return text
@@ -98,20 +101,23 @@ def recording_path(name: str) -> Path:
     return target
 
 
-def unpack(name: str, into: Path) -> Path:
+def unpack(name: str, into_folder: Path) -> Path:
     """Copy a file or a folder of ``data`` into a folder, unpacked, and return its path."""
-    source, target = DATA / name, into / name
-    packed, archive = DATA / f"{name}{PACKED_ENDING}", DATA / f"{name}{ARCHIVE_ENDING}"
-    if archive.is_file():
-        with storage_errors(target), zipfile.ZipFile(archive) as files:
+    source, target = DATA_FOLDER / name, into_folder / name
+    packed_file, archive_file = (
+        DATA_FOLDER / f"{name}{PACKED_ENDING}",
+        DATA_FOLDER / f"{name}{ARCHIVE_ENDING}",
+    )
+    if archive_file.is_file():
+        with storage_errors(target), zipfile.ZipFile(archive_file) as files:
             files.extractall(target)
     elif source.is_dir():
         for path in sorted(source.rglob("*")):
             if path.is_file():
                 _unpack_file(path, target / path.relative_to(source))
     else:
-        path = packed if packed.is_file() else source
-        _unpack_file(path, into / path.name)
+        path = packed_file if packed_file.is_file() else source
+        _unpack_file(path, into_folder / path.name)
     return target
 
 
@@ -126,11 +132,11 @@ def _unpack_file(path: Path, target: Path) -> None:
 
 def notebook_path(plan: LessonPlan) -> Path:
     """Return the path of a lesson's notebook; raises NotFound in an installation without notebooks."""
-    for folder in NOTEBOOKS:
+    for folder in NOTEBOOK_FOLDERS:
         path = folder / f"{plan.notebook}.ipynb"
         if path.is_file():
             return path
-    raise NotFound(NO_NOTEBOOKS)
+    raise NotFound(NO_NOTEBOOKS_SENTENCE)
 
 
 @cache

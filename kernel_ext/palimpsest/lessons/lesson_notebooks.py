@@ -20,13 +20,15 @@ from palimpsest.transcript.errors import UserError
 NotebookFor = Literal["learners", "teachers", "nbgrader", "otter"]
 NBGRADER_VERSION = 3
 """Version of nbgrader's cell metadata, which its 0.6 to 0.9 read."""
-EXISTS = "{path!r} exists and was left as it is; give another folder, or take that file away first."
-SOLUTION_WORDS = "solution"
+EXISTS_SENTENCE = (
+    "{path!r} exists and was left as it is; give another folder, or take that file away first."
+)
+SOLUTION_ID_PREFIX = "solution"
 """How the id of a Markdown cell begins that says where a solution stands and how to run it."""
 SOLUTION_COMMENT = "# Solution\n"
 """The first line of a solution, which is all that is seen of it while it is folded."""
-ANSWER_ABOVE = "# Write your answer above, and take the two lines below away."
-CLICK_IS_NOT_HANDED_IN = (
+ANSWER_ABOVE_COMMENT = "# Write your answer above, and take the two lines below away."
+CLICK_COMMENT = (
     "# A click is not handed in: write what it chose, such as view.place = "
     '{"request": 1, "item": 1}'
 )
@@ -55,7 +57,7 @@ def copy_lessons(
     targets = [(plan, _target(folder, plan, audience)) for plan in chosen_plans(numbers)]
     for _, target in targets:
         if target.exists():
-            raise UserError(EXISTS.format(path=str(target)))
+            raise UserError(EXISTS_SENTENCE.format(path=str(target)))
     for plan, target in targets:
         notebook = json.loads(notebook_path(plan).read_text("utf-8"))
         notebook["cells"] = cells_for(notebook["cells"], plan, audience)
@@ -93,8 +95,8 @@ def cells_for(cells: Iterable[Cell], plan: LessonPlan, audience: NotebookFor) ->
             grader_cells += _test_cells(cell, exercise.name, exercise.points, audience)
         elif not _tells_solution(cell):
             grader_cells.append(cell)
-    head = _raw_cell(OTTER_ASSIGNMENT.format(number=plan.number), "assignment")
-    return [head, *grader_cells] if audience == "otter" else grader_cells
+    config_cell = _raw_cell(OTTER_ASSIGNMENT.format(number=plan.number), "assignment")
+    return [config_cell, *grader_cells] if audience == "otter" else grader_cells
 
 
 def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[Cell]:
@@ -103,10 +105,10 @@ def _solution_cells(cell: Cell, solution: Cell, audience: NotebookFor) -> list[C
     solution_code = _source(solution).removeprefix(SOLUTION_COMMENT).rstrip()
     name = cell["metadata"]["exercise"]
     if solution_code.startswith("view."):
-        stub = f"{stub}\n{CLICK_IS_NOT_HANDED_IN}"
+        stub = f"{stub}\n{CLICK_COMMENT}"
     if audience == "nbgrader":
         cell["source"] = nbgrader_source(stub, solution_code)
-        cell["metadata"]["nbgrader"] = _nbgrader(name, solution=True)
+        cell["metadata"]["nbgrader"] = _nbgrader_metadata(name, is_solution=True)
         return [cell]
     quotes = "'''" if '"""' in stub else '"""'
     cell["source"] = (
@@ -127,10 +129,10 @@ def nbgrader_source(stub: str, solution: str) -> str:
     nbgrader puts two lines in the place of a solution, which raise an error. Below the head of a function that both have
     they are its body; else they follow the whole stub, with a word on them.
     """
-    head, _, body = solution.partition(":\n")
-    beginning, indent = f"{stub}\n\n{ANSWER_ABOVE}", ""
-    if stub == f"{head}:\n    ...":
-        beginning, solution, indent = f"{head}:", body, "    "
+    function_head, _, body = solution.partition(":\n")
+    beginning, indent = f"{stub}\n\n{ANSWER_ABOVE_COMMENT}", ""
+    if stub == f"{function_head}:\n    ...":
+        beginning, solution, indent = f"{function_head}:", body, "    "
     lines = [f"{indent}### BEGIN SOLUTION", *solution.splitlines(), f"{indent}### END SOLUTION"]
     return "\n".join((beginning, *lines, ""))
 
@@ -144,7 +146,7 @@ def _test_cells(cell: Cell, name: str, points: int, audience: NotebookFor) -> li
     test = f"result = {_source(cell).strip()}\nassert result, result.sentence\n"
     if audience == "nbgrader":
         cell["source"] = test
-        cell["metadata"]["nbgrader"] = _nbgrader(f"test-{name}", points=points)
+        cell["metadata"]["nbgrader"] = _nbgrader_metadata(f"test-{name}", points=points)
         return [cell]
     test_cell = deepcopy(cell) | {"id": f"test-{name}"}
     test_cell["source"] = (
@@ -159,13 +161,15 @@ def _test_cells(cell: Cell, name: str, points: int, audience: NotebookFor) -> li
     ]
 
 
-def _nbgrader(grade_id: str, *, solution: bool = False, points: int = 0) -> Mapping[str, Any]:
+def _nbgrader_metadata(
+    grade_id: str, *, is_solution: bool = False, points: int = 0
+) -> Mapping[str, Any]:
     metadata = {
         "grade": bool(points),
         "grade_id": grade_id,
-        "locked": not solution,
+        "locked": not is_solution,
         "schema_version": NBGRADER_VERSION,
-        "solution": solution,
+        "solution": is_solution,
         "task": False,
     }
     return {**metadata, "points": points} if points else metadata
@@ -176,7 +180,7 @@ def _raw_cell(source: str, identifier: str) -> Cell:
 
 
 def _tells_solution(cell: Cell) -> bool:
-    is_note = cell["cell_type"] == "markdown" and cell["id"].startswith(SOLUTION_WORDS)
+    is_note = cell["cell_type"] == "markdown" and cell["id"].startswith(SOLUTION_ID_PREFIX)
     return is_note or _has_tag(cell, "solution")
 
 

@@ -1,4 +1,4 @@
-"""What one lesson consists of: its question, data, predictions with their truth, and exercises with their checks.
+"""The values that make up a lesson: its question, data, predictions with their truth, and exercises with their checks.
 
 Border: values, and functions that compute from sessions; nothing is shown and nothing is written here.
 """
@@ -14,7 +14,7 @@ from palimpsest.transcript.errors import UserError
 
 SESSION_MARK = "#"
 """Stands between a recording and the id of one of its sessions."""
-HINTS = 3
+HINT_COUNT = 3
 """Hints of each exercise, from a push to nearly the answer."""
 SHARED_LIMITS = (
     "What a provider reported is a fact; what a replay computes is an estimate, marked with ~.",
@@ -119,9 +119,9 @@ class LessonPlan:
         return _named(self.exercises, name, "exercise", self.number)
 
 
-def _named(values: Sequence[Named], name: str, thing: str, number: int) -> Named:
+def _named(values: Sequence[Named], name: str, noun: str, number: int) -> Named:
     for value in values:
         if value.name == name:
             return value
     names = ", ".join(repr(value.name) for value in values)
-    raise UserError(f"Lesson {number} has no {thing} {name!r:.40}; there is {names}.")
+    raise UserError(f"Lesson {number} has no {noun} {name!r:.40}; there is {names}.")

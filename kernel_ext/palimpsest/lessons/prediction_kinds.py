@@ -72,10 +72,10 @@ class NumberKind:
 
     def distance_text(self, value: Any, truth: Any) -> str:
         """Return by how much it is too low or too high, in the kind's unit."""
-        away = self._digits(abs(value - truth))
-        if away == self._digits(0):
+        difference_text = self._digits(abs(value - truth))
+        if difference_text == self._digits(0):
             return "right"
-        return f"{away} too {'low' if value < truth else 'high'}"
+        return f"{difference_text} too {'low' if value < truth else 'high'}"
 
     def _digits(self, value: float) -> str:
         return f"{value:,.{self.decimals}f}" if self.decimals else count(round(value))
@@ -90,7 +90,7 @@ class ChoiceKind:
     @property
     def valid_words(self) -> str:
         """The options with their numbers."""
-        return f"the number of an option: {_numbered(self.options)}"
+        return f"the number of an option: {_numbered_options(self.options)}"
 
     def validated_value(self, value: Any) -> str:
         """Return the option's text; raises UserError with the options."""
@@ -120,7 +120,7 @@ class OrderKind:
     @property
     def valid_words(self) -> str:
         """The options with their numbers, and what stands first."""
-        return f"all {len(self.options)} numbers in a list, the {self.first} one first: {_numbered(self.options)}"
+        return f"all {len(self.options)} numbers in a list, the {self.first} one first: {_numbered_options(self.options)}"
 
     def validated_value(self, value: Any) -> list[str]:
         """Return the options in their order; raises UserError where one lacks or stands twice."""
@@ -128,7 +128,7 @@ class OrderKind:
         options = [_option(self.options, option) for option in values]
         if sorted(options) != sorted(self.options):
             raise UserError(
-                f"Give all {len(self.options)} once in a list, the {self.first} one first: {_numbered(self.options)}."
+                f"Give all {len(self.options)} once in a list, the {self.first} one first: {_numbered_options(self.options)}."
             )
         return options
 
@@ -143,9 +143,11 @@ class OrderKind:
 
     def distance_text(self, value: Any, truth: Any) -> str:
         """Return how many of all pairs stand the wrong way round."""
-        wrong = round(self.distance(value, truth) or 0)
-        pairs = len(self.options) * (len(self.options) - 1) // 2
-        return f"{wrong} of {pairs} pairs the wrong way round" if wrong else "right"
+        wrong_count = round(self.distance(value, truth) or 0)
+        pair_count = len(self.options) * (len(self.options) - 1) // 2
+        return (
+            f"{wrong_count} of {pair_count} pairs the wrong way round" if wrong_count else "right"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +174,12 @@ class SquareKind:
             pair = (pair, None)
         numbers = list(pair) if isinstance(pair, list | tuple) else []
         square = numbers[: 1 if self.requests_only else 2]
-        if len(square) != (1 if self.requests_only else 2) or not all(map(_is_whole, square)):
-            thing = "a request" if self.requests_only else "a square of the grid"
+        if len(square) != (1 if self.requests_only else 2) or not all(
+            map(_is_whole_number, square)
+        ):
+            wanted_place = "a request" if self.requests_only else "a square of the grid"
             raise UserError(
-                f"Choose {thing} in the inspector and hand over the view, or give "
+                f"Choose {wanted_place} in the inspector and hand over the view, or give "
                 f"{'its number' if self.requests_only else 'the numbers of request and item, as (7, 3)'}."
             )
         return square
@@ -196,17 +200,17 @@ class SquareKind:
         """Return how many requests it is away."""
         if list(value) == list(truth):
             return "right"
-        away = abs(value[0] - truth[0])
-        if not away:
+        request_count = abs(value[0] - truth[0])
+        if not request_count:
             return "the right request, another item"
-        return f"{away:,} request{'s' if away > 1 else ''} {'too early' if value[0] < truth[0] else 'too late'}"
+        return f"{request_count:,} request{'s' if request_count > 1 else ''} {'too early' if value[0] < truth[0] else 'too late'}"
 
 
-def _numbered(options: Sequence[str]) -> str:
+def _numbered_options(options: Sequence[str]) -> str:
     return ", ".join(f"{number} {text}" for number, text in enumerate(options, start=1))
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -217,5 +221,7 @@ def _option(options: Sequence[str], value: Any) -> str:
     for option in options:
         if isinstance(value, str) and value.strip().casefold() == option.casefold():
             return option
-    listed = ", ".join(f"{number} {option!r}" for number, option in enumerate(options, start=1))
-    raise UserError(f"{value!r:.60} is none of the options: {listed}.")
+    options_text = ", ".join(
+        f"{number} {option!r}" for number, option in enumerate(options, start=1)
+    )
+    raise UserError(f"{value!r:.60} is none of the options: {options_text}.")

@@ -61,7 +61,7 @@ def decisions_of(
     for change in changes:
         item = live_view.timeline.items[change.item]
         part = part_by_id.get(part_id_of(item))
-        if part is None or change.item in live_view.fixed_items:
+        if part is None or change.item in live_view.fixed_indexes:
             continue
         _refuse_impossible_change(item, change)
         earlier_reduction = effective.reduction(part.id, item.message)

@@ -172,11 +172,10 @@ class LivePolicyStage:
         if policy.when != "turn end":
             state, changes = self._checked_step(state, request_view)
             layer = with_changes(layer, changes)
-        rule_name, digest_beginning = (
-            f"{OWN_POLICY}{self.record.name}",
-            self.record.sha256[:POLICY_HASH_DIGITS],
+        rule_name, sha256 = f"{OWN_POLICY}{self.record.name}", self.record.sha256
+        decisions = decisions_of(
+            layer.values(), request_view, moment, rule_name, sha256[:POLICY_HASH_DIGITS]
         )
-        decisions = decisions_of(layer.values(), request_view, moment, rule_name, digest_beginning)
         return _StageAnswer(state, layer, turn, decisions)
 
     def _checked_step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
@@ -244,7 +243,7 @@ class _TimeIsUp(BaseException):
 
 
 async def _call_bounded(function: Callable[[], T], max_seconds: float) -> T:
-    """Return the result of a function on a thread of its own; raises its exception, or TimeoutError after ``max_seconds``.
+    """Return a function's result from a thread of its own; raises its exception, or TimeoutError after ``max_seconds``.
 
     A thread cannot be ended from outside; if it takes too long, an exception is raised at its next line of Python, and
     its answer is never used.

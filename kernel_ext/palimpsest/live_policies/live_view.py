@@ -18,7 +18,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
     is_of_own_policy,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.timeline import SECTION_KINDS, Timeline, TimelineItem
@@ -32,7 +32,7 @@ class LiveView:
     timeline: Timeline
     session_view: View
     """The session's messages and decisions."""
-    fixed_items: frozenset[int]
+    fixed_indexes: frozenset[int]
     """Indexes of items that no policy may change: pinned or restored by the user, or in the newest prompt."""
     scale: TokenScale
 
@@ -54,7 +54,7 @@ def live_view(
     includes_own: bool,
     is_turn_end: bool = False,
 ) -> LiveView:
-    """Return the view at a moment; ``includes_own`` includes the policy's decisions, ``is_turn_end`` omits the new prompt."""
+    """Return the view at a moment; ``includes_own`` keeps the policy's decisions, ``is_turn_end`` omits the new prompt."""
     session_view = moment.view
     timeline = _with_pins(items.timeline(moment), session_view)
     decisions = session_view.decisions
@@ -81,19 +81,21 @@ def live_view(
         reported_tokens.add_reported_usage(answered_request)
     view.count_reported = reported_tokens.reported_total
     fixed_groups = {item.group for item in timeline.items if item.pinned} - {""}
-    fixed_items = {
+    fixed_indexes = {
         item.index for item in timeline.items if item.pinned or item.group in fixed_groups
     }
     # Without the newest prompt a request would have no question.
     prompt_items = [item for item in timeline.items if item.kind == "user"]
-    fixed_items |= {item.index for item in prompt_items if item.message == prompt_items[-1].message}
-    return LiveView(view, timeline, session_view, frozenset(fixed_items), scale)
+    fixed_indexes |= {
+        item.index for item in prompt_items if item.message == prompt_items[-1].message
+    }
+    return LiveView(view, timeline, session_view, frozenset(fixed_indexes), scale)
 
 
 def _with_pins(timeline: Timeline, view: View) -> Timeline:
     """Return the items with a pin on those that the user pinned or restored."""
     effective = EffectiveDecisions(view.decisions)
-    pinned_ids = pinned_parts(view.messages, view.decisions) | effective.restored_ids
+    pinned_ids = pinned_part_ids(view.messages, view.decisions) | effective.restored_ids
     if not pinned_ids:
         return timeline
     items = tuple(

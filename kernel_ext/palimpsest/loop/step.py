@@ -36,7 +36,7 @@ from palimpsest.processor.session_log import GuardedState
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import RunTools, TimedInterview, run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
-from palimpsest.transcript.context_values.decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import pinned_part_ids
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -50,7 +50,11 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
-from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    StepRequested,
+    answer_end_events,
+)
 from palimpsest.transcript.values import Reply
 
 NO_ANSWER_ERROR = (
@@ -96,25 +100,25 @@ async def run_step(
     if stage is not None:
         await run_own_policy(services, setup, stage)
     try:
-        assembled = fit_driver.build_request(
+        ready_request = fit_driver.build_request(
             setup, user, message.id, _request_parameters(setup, user, is_last_step=is_last_step)
         )
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
         time = message.time.model_copy(update={"completed": log.clock()})
         update = {"error": error, "finish": "error", "time": time}
-        log.append(*answer_ended(message.model_copy(update=update)), sync=True)
+        log.append(*answer_end_events(message.model_copy(update=update)), sync=True)
         return "stop"
-    if assembled is None:
+    if ready_request is None:
         return "asked"
     if services.hooks.has_hook("request"):
-        assembled = await with_request_hooks(services, setup, assembled)
+        ready_request = await with_request_hooks(services, setup, ready_request)
     log.append(MessageUpdated(info=message))
     write_notices(services, message)
     write_window_notice(log, setup, message)
     recovery = LimitRecovery(services, setup, user, fit_driver)
     return await _run_request(
-        run_context, setup, message, assembled, recovery, is_last_step=is_last_step
+        run_context, setup, message, ready_request, recovery, is_last_step=is_last_step
     )
 
 
@@ -122,28 +126,25 @@ async def _run_request(
     run_context: RunContext,
     setup: StepSetup,
     message: AssistantMessage,
-    assembled: ReadyRequest,
+    ready_request: ReadyRequest,
     recovery: LimitRecovery,
     *,
     is_last_step: bool,
 ) -> StepResult:
     """Send a request, process its answer into the message, and return how the turn continues."""
-    services, run_tools, log = (
-        run_context.request_services,
-        run_context.run_tools,
-        run_context.request_services.log,
-    )
-    record, window = assembled.record, setup.info.window
+    services, run_tools = run_context.request_services, run_context.run_tools
+    log = services.log
+    record, window = ready_request.record, setup.info.window
     cutter = output_cutter(log, setup, record.facts)
     processor = StreamProcessor(log, message, cutter, request_id=record.id, window=window)
     files = StepFiles(log, run_context.turn_services.files, processor)
     error: ErrorValue | None = None
     try:
-        if assembled.budget_check.fits:
+        if ready_request.budget_check.fits:
             files.start_snapshot()
             log.append(StepRequested(request=record), sync=True)
             step_finished = await stream_answer(
-                services, setup.model, assembled, processor, recovery.within_named_limit
+                services, setup.model, ready_request, processor, recovery.within_named_limit
             )
             error = await _finish_answer(
                 services,
@@ -156,7 +157,7 @@ async def _run_request(
             )
             error = error or _silent_truncation_error(setup, processor.message)
         else:
-            error = _too_large_error(log.state, setup, message, assembled)
+            error = _too_large_error(log.state, setup, message, ready_request)
     except Aborted:
         error = AbortedError(message=services.abort.reason or "Stopped.")
     except ModelFailed as failure:
@@ -164,14 +165,14 @@ async def _run_request(
         if new_setup is not None:
             await files.record_changes()
             processor.discard_attempt(1)
-            new_request = request_again(services, new_setup, processor.message, assembled)
+            new_request = request_again(services, new_setup, processor.message, ready_request)
             # A limit that was tried is not tried again.
             recovery = replace(recovery, setup=new_setup)
             message = processor.message
             return await _run_request(
                 run_context, new_setup, message, new_request, recovery, is_last_step=is_last_step
             )
-        budget_check, earlier_messages = assembled.budget_check, log.state.messages()[:-1]
+        budget_check, earlier_messages = ready_request.budget_check, log.state.messages()[:-1]
         error = suspected_overflow(
             failure.error, budget_check, setup.policy.overflow, earlier_messages, message.parent_id
         )
@@ -188,7 +189,11 @@ async def _run_request(
     processor.close(error)
     add_to_session(services, processor.message)
     return _step_result(
-        setup, processor, error, request_fits=assembled.budget_check.fits, is_last_step=is_last_step
+        setup,
+        processor,
+        error,
+        request_fits=ready_request.budget_check.fits,
+        is_last_step=is_last_step,
     )
 
 
@@ -214,14 +219,14 @@ def _step_result(
 
 
 def _too_large_error(
-    state: GuardedState, setup: StepSetup, message: AssistantMessage, assembled: ReadyRequest
+    state: GuardedState, setup: StepSetup, message: AssistantMessage, ready_request: ReadyRequest
 ) -> ContextOverflowError:
     tool_tokens = tools_tokens(setup.specs, setup.count)
-    pin_tokens = _pin_tokens(state, setup, assembled)
+    pin_tokens = _pin_tokens(state, setup, ready_request)
     failure_sentence = summary_failure(state.messages())
-    system_tokens, prompt_tokens = _system_and_prompt_tokens(state, message, assembled)
+    system_tokens, prompt_tokens = _system_and_prompt_tokens(state, message, ready_request)
     return too_large_error(
-        assembled.budget_check,
+        ready_request.budget_check,
         setup.info,
         tool_tokens,
         pin_tokens,
@@ -232,13 +237,13 @@ def _too_large_error(
 
 
 def _system_and_prompt_tokens(
-    state: GuardedState, message: AssistantMessage, assembled: ReadyRequest
+    state: GuardedState, message: AssistantMessage, ready_request: ReadyRequest
 ) -> tuple[int, int]:
     prompt_message = next(other for other in state.messages() if other.id == message.parent_id)
     part_ids = {part.id for part in prompt_message.parts}
     system_tokens = prompt_tokens = 0
     for neutral_message, tokens in zip(
-        assembled.projection.messages, assembled.projection.tokens, strict=True
+        ready_request.projection.messages, ready_request.projection.tokens, strict=True
     ):
         if neutral_message.role == "system":
             system_tokens += tokens
@@ -247,11 +252,13 @@ def _system_and_prompt_tokens(
     return system_tokens, prompt_tokens
 
 
-def _pin_tokens(state: GuardedState, setup: StepSetup, assembled: ReadyRequest) -> dict[str, int]:
+def _pin_tokens(
+    state: GuardedState, setup: StepSetup, ready_request: ReadyRequest
+) -> dict[str, int]:
     """Return the tokens of pinned parts in a request, by part id."""
-    pinned_ids = pinned_parts(state.messages(), state.decisions)
+    pinned_ids = pinned_part_ids(state.messages(), state.decisions)
     tokens_by_part: dict[str, int] = {}
-    for message in assembled.projection.messages:
+    for message in ready_request.projection.messages:
         for block in message.blocks:
             if block.part_id in pinned_ids:
                 tokens = block_tokens(block, setup.count)

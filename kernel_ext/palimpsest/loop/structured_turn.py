@@ -16,7 +16,7 @@ from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT_NAME
 from palimpsest.transcript.errors import StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted
-from palimpsest.transcript.session_record.events import answer_ended
+from palimpsest.transcript.session_record.events import answer_end_events
 from palimpsest.transcript.values import ModelInfo
 
 FORM_REMINDER = (
@@ -79,7 +79,7 @@ def refuse_unstructured(log: SessionLog, retries_made: int) -> None:
     if unstructured_answer is not None:
         error = StructuredOutputError(message=MISSING_FORM_ERROR, retries=retries_made)
         log.append(
-            *answer_ended(unstructured_answer.model_copy(update={"error": error})), sync=True
+            *answer_end_events(unstructured_answer.model_copy(update={"error": error})), sync=True
         )
 
 

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.budget.window_guard import tool_count_refusal, window_refusal
 from palimpsest.context.compaction.continuation import waits_for_answer
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
@@ -216,10 +216,8 @@ class Turn:
             if self._run_context.turn_services.deliver_prompts():
                 # The released request contains a prompt that joined the turn.
                 user, newest_setup = newest_user(self._log.state.messages()) or user, None
-            current_setup, newest_setup = (
-                newest_setup or await self._services.resolve_setup(user),
-                None,
-            )
+            current_setup = newest_setup or await self._services.resolve_setup(user)
+            newest_setup = None
             is_last = self._step_count + 1 >= current_setup.max_steps
             postponed_id = self._run_context.turn_services.postponed_pruning.last_message_id
             attempts = self._fit_driver.attempts
@@ -240,7 +238,7 @@ class Turn:
     async def _hold_cut(
         self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> Literal["cut", "another-summary", "stop"]:
-        """Hold the cut after a refused request or a failed summary, and return the next action.
+        """Hold the request whose results must be cut after a refusal or a failed summary; returns the next action.
 
         A summary that is tried first is held by its own request.
         """
@@ -436,7 +434,7 @@ def _check_model_limits(setup: StepSetup) -> None:
     """Raise where the window is too small to work in, or the provider takes fewer tools, before anything is sent."""
     if refusal := window_refusal(setup.info, setup.policy.guard):
         raise GuardStopped(refusal, "window")
-    if refusal := too_many_tools(setup.info, len(setup.specs)):
+    if refusal := tool_count_refusal(setup.info, len(setup.specs)):
         raise UserError(refusal)
 
 

@@ -1,4 +1,6 @@
-"""Give the layers above the store one session to read and write: its state, cached until the next record, and its log.
+"""Give the layers above the store one session to read and write.
+
+``SessionLog`` writes its events; ``GuardedState`` is its state, cached until the next record.
 
 The loop, the stream processor, the questions and the runner share it; each writes only its own events.
 """
@@ -26,9 +28,9 @@ from palimpsest.transcript.session_record.events import PartUpdated, SessionUpda
 from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelRef
 
-STALL_SECONDS = 30.0
+MAX_STALL_SECONDS = 30.0
 """How long ``wait_until_written`` waits for a disk that does not respond."""
-CHECK_SECONDS = 0.2
+CHECK_INTERVAL_SECONDS = 0.2
 """How often a wait for a stuck disk checks whether the turn was stopped."""
 
 T = TypeVar("T")
@@ -37,8 +39,8 @@ T = TypeVar("T")
 class _CachedValue(Generic[T]):
     """A value of a state, read under the journal's lock and cached until the next record."""
 
-    def __init__(self, read: Callable[[State], T]) -> None:
-        self._compute = read
+    def __init__(self, compute: Callable[[State], T]) -> None:
+        self._compute = compute
 
     def __set_name__(self, _owner: type, name: str) -> None:
         self._name = name
@@ -85,9 +87,9 @@ class GuardedState:
         """Return the newest message, without reading others."""
         return self._read_state(State.newest_message)
 
-    def messages_with_part(self, kind: str) -> Messages:
+    def messages_with_part(self, part_type: str) -> Messages:
         """Return the messages with a part of an indexed type, in order, without reading others."""
-        return self._read_state(State.messages_with_part, kind)
+        return self._read_state(State.messages_with_part, part_type)
 
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
@@ -165,12 +167,12 @@ class SessionLog:
         Events that the disk refuses stay in memory, and the error is reported at once; they are not waited for.
         """
         stall = self.journal.stall
-        flushing = asyncio.ensure_future(self.journal.flush())
-        while not flushing.done():
-            await asyncio.wait({flushing}, timeout=CHECK_SECONDS)
-            sentence = stall.sentence
-            is_too_long = time.monotonic() - stall.since_seconds > STALL_SECONDS
-            if is_stopped() or (sentence and is_too_long):
-                flushing.cancel()
-                return sentence
+        flush_task = asyncio.ensure_future(self.journal.flush())
+        while not flush_task.done():
+            await asyncio.wait({flush_task}, timeout=CHECK_INTERVAL_SECONDS)
+            stall_sentence = stall.sentence
+            is_too_long = time.monotonic() - stall.since_seconds > MAX_STALL_SECONDS
+            if is_stopped() or (stall_sentence and is_too_long):
+                flush_task.cancel()
+                return stall_sentence
         return ""

@@ -60,16 +60,16 @@ from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
     PartUpdated,
-    answer_ended,
+    answer_end_events,
 )
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
-MAX_FILES = 500
+MAX_PATCH_FILES = 500
 """Maximum files that a step's patch part names; an unpacked archive has thousands."""
 Truncate = Callable[[str, str, str, Mapping[str, Any]], Decision | None]
 """``(message id, part id, whole output, metadata)``: decides how a tool's output is shortened for the model."""
-DELTAS = (TextDelta, ReasoningDelta, ToolInputDelta)
-KNOWN_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "error", "unknown"}
+DELTA_TYPES = (TextDelta, ReasoningDelta, ToolInputDelta)
+FINISH_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "error", "unknown"}
 
 
 class StreamProcessor:
@@ -96,15 +96,15 @@ class StreamProcessor:
         self._request_id = request_id
         self._window = window
         self._open_texts: dict[str, tuple[TextPart, list[str]]] = {}
-        self._open_thinking: dict[str, tuple[ReasoningPart, list[str]]] = {}
-        self._tools: dict[str, ToolPart] = {}
+        self._open_reasoning: dict[str, tuple[ReasoningPart, list[str]]] = {}
+        self._tool_parts: dict[str, ToolPart] = {}
         self._raw_inputs: dict[str, list[str]] = {}
-        self._calls: list[ToolCalled] = []
+        self._waiting_calls: list[ToolCalled] = []
         self._attempt_parts: list[Part] = []
-        self._step_began = log.clock()
+        self._step_began_ms = log.clock()
         self._step_start: StepStartPart | None = None
         self._snapshot_after: str | None = None
-        self._patches: list[PatchPart] = []
+        self._waiting_patches: list[PatchPart] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
             StepStarted: self._step_started,
             TextStarted: self._text_started,
@@ -128,17 +128,17 @@ class StreamProcessor:
 
     def take_tool_calls(self) -> list[ToolCalled]:
         """Return the complete calls that wait to be run, once; provider-executed ones excluded."""
-        calls, self._calls = self._calls, []
+        calls, self._waiting_calls = self._waiting_calls, []
         return calls
 
     def requested_tools(self) -> list[str]:
         """Return the names of the tools that this answer calls, including a call that was cut off."""
-        parts = self._tools.values()
+        parts = self._tool_parts.values()
         return [part.tool for part in parts if not (part.metadata or {}).get("provider_executed")]
 
     def tool(self, call_id: str) -> ToolPart:
         """Return the part of a call."""
-        return self._tools[call_id]
+        return self._tool_parts[call_id]
 
     # Text
 
@@ -159,29 +159,29 @@ class StreamProcessor:
     # Reasoning
 
     def _reasoning_started(self, event: ReasoningStarted) -> None:
-        if event.id in self._open_thinking:
+        if event.id in self._open_reasoning:
             return
         part = ReasoningPart(
             **self._log.new_part(self.message),
             time=Span(start=self._log.clock()),
             metadata=event.metadata,
         )
-        self._open_thinking[event.id] = (part, [])
+        self._open_reasoning[event.id] = (part, [])
         self._journal_part(part)
 
     def _reasoning_delta(self, event: ReasoningDelta) -> None:
-        if event.id not in self._open_thinking:
+        if event.id not in self._open_reasoning:
             self._reasoning_started(ReasoningStarted(event.id))
-        part, pieces = self._open_thinking[event.id]
+        part, pieces = self._open_reasoning[event.id]
         if event.metadata is not None:
             part = part.model_copy(update={"metadata": event.metadata})
-            self._open_thinking[event.id] = (part, pieces)
+            self._open_reasoning[event.id] = (part, pieces)
         if event.text:
             pieces.append(event.text)
             self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     def _text_or_reasoning_ended(self, event: TextEnded | ReasoningEnded) -> None:
-        open_parts = self._open_texts if isinstance(event, TextEnded) else self._open_thinking
+        open_parts = self._open_texts if isinstance(event, TextEnded) else self._open_reasoning
         if event.id not in open_parts:
             return
         part, pieces = open_parts.pop(event.id)
@@ -193,7 +193,7 @@ class StreamProcessor:
     # Tools
 
     def _tool_input_started(self, event: ToolInputStarted) -> None:
-        if event.id in self._tools:
+        if event.id in self._tool_parts:
             return
         metadata = {EXECUTED: True} if event.provider_executed else None
         part = ToolPart(
@@ -204,10 +204,10 @@ class StreamProcessor:
             metadata=metadata,
         )
         self._raw_inputs[event.id] = []
-        self._put_tool(part)
+        self._journal_tool_part(part)
 
     def _tool_input_delta(self, event: ToolInputDelta) -> None:
-        part = self._tools.get(event.id)
+        part = self._tool_parts.get(event.id)
         if part is None or not event.text:
             return
         self._raw_inputs[event.id].append(event.text)
@@ -215,55 +215,55 @@ class StreamProcessor:
 
     def _tool_called(self, event: ToolCalled) -> None:
         self._tool_input_started(ToolInputStarted(event.id, event.tool))
-        part = self._tools[event.id]
+        part = self._tool_parts[event.id]
         arguments = event.input if isinstance(event.input, dict) else {"value": event.input}
         metadata = dict(event.metadata or {})
         if event.provider_executed:
             metadata[EXECUTED] = True
         state = ToolRunning(input=arguments, time=Span(start=self._log.clock()))
         update = {"tool": event.tool, "state": state, "metadata": metadata or None}
-        self._put_tool(part.model_copy(update=update))
+        self._journal_tool_part(part.model_copy(update=update))
         if not event.provider_executed:
-            self._calls.append(event)
+            self._waiting_calls.append(event)
 
     def tool_began(self, call_id: str) -> None:
         """Record that a call really starts now; written to disk before the tool may change anything."""
-        part = self._tools[call_id]
+        part = self._tool_parts[call_id]
         if isinstance(part.state, ToolRunning):
             state = part.state.model_copy(update={"time": Span(start=self._log.clock())})
-            self._put_tool(part.model_copy(update={"state": state}), sync=True)
+            self._journal_tool_part(part.model_copy(update={"state": state}), sync=True)
 
     def tool_progress(self, call_id: str, title: str | None, metadata: dict[str, Any]) -> None:
-        """Update title and metadata of a running call; ``output`` that only grows is journaled as a delta."""
-        part = self._tools.get(call_id)
+        """Update title and metadata of a running call; ``new_output`` that only grows is journaled as a delta."""
+        part = self._tool_parts.get(call_id)
         if part is None or not isinstance(part.state, ToolRunning):
             return
         if isinstance(metadata.get("output"), str):
             metadata = {**metadata, "output": hide_in_growing_output(metadata["output"])}
         old_metadata, new_metadata = part.state.metadata, part.state.metadata | metadata
-        old_output, output = old_metadata.get("output"), metadata.get("output")
+        old_output, new_output = old_metadata.get("output"), metadata.get("output")
         update = {"title": title or part.state.title, "metadata": new_metadata}
         state = part.state.model_copy(update=update)
         changed_part = part.model_copy(update={"state": state})
         changed_keys = {key for key in metadata if old_metadata.get(key) != metadata[key]}
         if (
             isinstance(old_output, str)
-            and isinstance(output, str)
-            and output.startswith(old_output)
+            and isinstance(new_output, str)
+            and new_output.startswith(old_output)
             and changed_keys <= {"output"}
             and state.title == part.state.title
         ):
-            self._tools[call_id] = changed_part
-            if text := output[len(old_output) :]:
+            self._tool_parts[call_id] = changed_part
+            if text := new_output[len(old_output) :]:
                 self._log.journal.delta(part.message_id, part.id, "state.metadata.output", text)
         else:
-            self._put_tool(changed_part)
+            self._journal_tool_part(changed_part)
 
     def _tool_returned(self, event: ToolReturned) -> None:
-        part = self._tools.get(event.id)
+        part = self._tool_parts.get(event.id)
         if part is None or not isinstance(part.state, ToolRunning):
             return
-        outcome = _outcome(part.tool, event.output)
+        outcome = _tool_outcome(part.tool, event.output)
         output = self._log.clean(hide_assigned_passwords(outcome.output))
         text, blob = keep_output(self._log.blobs, output)
         attachments = tuple(map(self._stored_attachment, outcome.attachments))
@@ -280,7 +280,7 @@ class StreamProcessor:
         # A provider's own result goes back to it unchanged, so it is never shortened.
         if not (part.metadata and is_provider_call(part)):
             decision = self._truncate(part.message_id, part.id, output, outcome.metadata)
-        self._put_tool(part.model_copy(update={"state": state}))
+        self._journal_tool_part(part.model_copy(update={"state": state}))
         if decision is not None:
             self._log.append(DecisionMade(decision=decision))
 
@@ -293,7 +293,7 @@ class StreamProcessor:
         return attachment.model_copy(update={"url": url})
 
     def _tool_erred(self, event: ToolErred) -> None:
-        part = self._tools.get(event.id)
+        part = self._tool_parts.get(event.id)
         if part is None or not isinstance(part.state, ToolRunning):
             return
         self.is_rejected = self.is_rejected or event.rejected
@@ -306,12 +306,12 @@ class StreamProcessor:
             metadata=metadata | self.user_wait.metadata_of(part.call_id),
             time=self._closed_span(part.state.time),
         )
-        self._put_tool(part.model_copy(update={"state": state}))
+        self._journal_tool_part(part.model_copy(update={"state": state}))
 
     # Steps
 
     def _step_started(self, _event: StepStarted) -> None:
-        self._step_began = self._log.clock()
+        self._step_began_ms = self._log.clock()
         ids = self._log.new_part(self.message)
         self._step_start = StepStartPart(**ids, request_id=self._request_id)
         self._journal_part(self._step_start)
@@ -336,8 +336,8 @@ class StreamProcessor:
         """Record the snapshot after the step or before a wait in it, and which files changed since the one before."""
         self._snapshot_after = snapshot_after
         if snapshot_before is not None and snapshot_after is not None and files:
-            first_files, more_count = files[:MAX_FILES], len(files) - MAX_FILES
-            self._patches.append(
+            first_files, more_count = files[:MAX_PATCH_FILES], len(files) - MAX_PATCH_FILES
+            self._waiting_patches.append(
                 PatchPart(
                     **self._log.new_part(self.message),
                     hash=snapshot_before,
@@ -348,7 +348,7 @@ class StreamProcessor:
             )
 
     def _journal_patches(self) -> None:
-        patches, self._patches = self._patches, []
+        patches, self._waiting_patches = self._waiting_patches, []
         for patch in patches:
             self._journal_part(patch)
 
@@ -357,7 +357,7 @@ class StreamProcessor:
         cost = self.message.cost
         if event.cost is not None:
             cost = (cost or 0.0) + event.cost
-        reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
+        reason = event.reason if event.reason in FINISH_REASONS else "unknown"
         self._update_message(finish=reason, tokens=event.usage, cost=cost)
 
     def record_answer(self, arguments: dict[str, Any]) -> None:
@@ -366,7 +366,7 @@ class StreamProcessor:
 
     def _step_finished(self, event: StepFinished) -> None:
         self._close_texts()
-        reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
+        reason = event.reason if event.reason in FINISH_REASONS else "unknown"
         waited_ms = self.user_wait.total
         self._journal_part(
             StepFinishPart(
@@ -376,7 +376,7 @@ class StreamProcessor:
                 cost=event.cost,
                 cost_listed=True if (event.metadata or {}).get(LISTED_AS) and event.cost else None,
                 tokens=event.usage,
-                seconds=round((self._log.clock() - self._step_began - waited_ms) / 1000, 3),
+                seconds=round((self._log.clock() - self._step_began_ms - waited_ms) / 1000, 3),
                 waited_seconds=round(waited_ms / 1000, 3) if waited_ms else None,
                 context_tokens=event.usage.prompt + event.usage.output + event.usage.reasoning,
                 window=self._window,
@@ -393,19 +393,19 @@ class StreamProcessor:
         The parts stay in the transcript, marked, and are not sent to the model.
         """
         self._close_texts()
-        self._close_tools()
-        self._calls.clear()
+        self._close_tool_parts()
+        self._waiting_calls.clear()
         for part in self._attempt_parts:
             if isinstance(part, TextPart | ReasoningPart | ToolPart):
                 metadata = dict(part.metadata or {}) | {"failed_attempt": attempt}
                 self._log.append(PartUpdated(part=part.model_copy(update={"metadata": metadata})))
         self._attempt_parts.clear()
-        self._tools.clear()
+        self._tool_parts.clear()
 
     def close(self, error: ErrorValue | None = None) -> None:
         """Close all open parts and the message; an error is recorded in the message, and its text stays."""
         self._close_texts()
-        self._close_tools()
+        self._close_tool_parts()
         self._journal_patches()
         time = self.message.time.model_copy(update={"completed": self._log.clock()})
         update: dict[str, Any] = {"time": time}
@@ -414,16 +414,16 @@ class StreamProcessor:
             if self.message.finish is None and not isinstance(error, AbortedError):
                 update["finish"] = "error"
         self.message = self.message.model_copy(update=update)
-        self._log.append(*answer_ended(self.message), sync=True)
+        self._log.append(*answer_end_events(self.message), sync=True)
 
     def _close_texts(self) -> None:
-        for identifier in list(self._open_thinking):
-            self._text_or_reasoning_ended(ReasoningEnded(identifier))
-        for identifier in list(self._open_texts):
-            self._text_or_reasoning_ended(TextEnded(identifier))
+        for stream_part_id in list(self._open_reasoning):
+            self._text_or_reasoning_ended(ReasoningEnded(stream_part_id))
+        for stream_part_id in list(self._open_texts):
+            self._text_or_reasoning_ended(TextEnded(stream_part_id))
 
-    def _close_tools(self) -> None:
-        for part in list(self._tools.values()):
+    def _close_tool_parts(self) -> None:
+        for part in list(self._tool_parts.values()):
             if not isinstance(part.state, ToolPending | ToolRunning):
                 continue
             if isinstance(part.state, ToolRunning):
@@ -433,7 +433,7 @@ class StreamProcessor:
                 raw_input = "".join(self._raw_inputs.get(part.call_id, ()))
                 metadata, span = {"interrupted": True, "raw": raw_input}, self._closed_span(None)
             state = ToolFailed(input=part.state.input, error=ABORTED, metadata=metadata, time=span)
-            self._put_tool(part.model_copy(update={"state": state}))
+            self._journal_tool_part(part.model_copy(update={"state": state}))
 
     # Writing
 
@@ -442,12 +442,12 @@ class StreamProcessor:
         return Span(start=span.start if span else now, end=now)
 
     def _journal_part(self, part: Part, *, sync: bool = False) -> None:
-        self._attempt_parts = [other for other in self._attempt_parts if other.id != part.id]
+        self._attempt_parts = [earlier for earlier in self._attempt_parts if earlier.id != part.id]
         self._attempt_parts.append(part)
         self._log.append(PartUpdated(part=part), sync=sync)
 
-    def _put_tool(self, part: ToolPart, *, sync: bool = False) -> None:
-        self._tools[part.call_id] = part
+    def _journal_tool_part(self, part: ToolPart, *, sync: bool = False) -> None:
+        self._tool_parts[part.call_id] = part
         self._journal_part(part, sync=sync)
 
     def _update_message(self, **update: Any) -> None:
@@ -457,7 +457,7 @@ class StreamProcessor:
 
 def _join_surrogates(event: StreamEvent) -> StreamEvent:
     """Return the event with surrogates joined; not in a delta's text, which the next delta may complete."""
-    if not isinstance(event, DELTAS):
+    if not isinstance(event, DELTA_TYPES):
         return with_joined_surrogates(event)
     if event.id.isascii() and not getattr(event, "metadata", None):
         return event
@@ -465,17 +465,17 @@ def _join_surrogates(event: StreamEvent) -> StreamEvent:
     return event if changed_event is event else replace(changed_event, text=event.text)
 
 
-def _outcome(tool: str, output: Any) -> ToolOutcome:
+def _tool_outcome(tool_name: str, output: Any) -> ToolOutcome:
     if isinstance(output, ToolOutcome):
         return output
     if isinstance(output, str):
-        return ToolOutcome(title=tool, output=output)
+        return ToolOutcome(title=tool_name, output=output)
     if isinstance(output, dict) and isinstance(output.get("output"), str):
         return ToolOutcome(
-            title=str(output.get("title") or tool),
+            title=str(output.get("title") or tool_name),
             output=output["output"],
             metadata=dict(output.get("metadata") or {}),
         )
     metadata = dict(output) if isinstance(output, dict) else {}
     text = json.dumps(output, ensure_ascii=False, separators=(",", ":"), default=str)
-    return ToolOutcome(title=tool, output=text, metadata=metadata)
+    return ToolOutcome(title=tool_name, output=text, metadata=metadata)

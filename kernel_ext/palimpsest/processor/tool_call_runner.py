@@ -30,7 +30,7 @@ from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.parts import WAITED
 from palimpsest.transcript.values import Answers, Question
 
-GRACE_SECONDS = 3.0
+MAX_GRACE_SECONDS = 3.0
 """Time that a stopped tool has to return by itself, before its call is given up."""
 
 UNATTENDED = "unattended"
@@ -69,10 +69,10 @@ class RunTools:
     """Further values for tools, such as ``environment``."""
 
     def context(
-        self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
+        self, message_id: str, call_id: str, agent: str, ask: AskFunction, **other_fields: Any
     ) -> ToolContext:
-        """Return the context of one tool call; ``more`` are further fields of ``ToolContext``."""
-        extra_values = {**self.extra_values, **more.pop("extra", {})}
+        """Return the context of one tool call; ``other_fields`` are further fields of ``ToolContext``."""
+        extra_values = {**self.extra_values, **other_fields.pop("extra", {})}
         return ToolContext(
             session_id=self.log.session_id,
             message_id=message_id,
@@ -85,7 +85,7 @@ class RunTools:
             ask=ask,
             notebook=self.notebook,
             extra_values=extra_values,
-            **more,
+            **other_fields,
         )
 
 
@@ -109,19 +109,19 @@ async def run_calls(
         tool = offer.resolve(call.tool)
         is_exclusive = not isinstance(tool, str) and not tool.concurrent
         async with lock if is_exclusive else nullcontext():
-            return await _run(call, tool, offer, context, on_begin, guard_call)
+            return await _run_checked_call(call, tool, offer, context, on_begin, guard_call)
 
     tasks = [asyncio.create_task(run_call(call)) for call in calls]
     try:
-        for done in asyncio.as_completed(tasks):
-            yield await done
+        for finished in asyncio.as_completed(tasks):
+            yield await finished
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run(
+async def _run_checked_call(
     call: ToolCalled,
     tool: Tool | str,
     offer: ToolLookup,
@@ -142,17 +142,17 @@ async def _run(
     try:
         await guard_call(call)
         on_begin(call.id)
-        return await _until_abort(call, tool, arguments, tool_context)
-    except PermissionDenied as denied:
-        return _refused_call(call, denied)
-    except Aborted as stopped:
-        return _aborted_call(call, {"diff": stopped.diff} if stopped.diff else {})
-    except UserError as problem:
-        return ToolErred(call.id, str(problem))
-    except ExitAttempted as escaped:
-        return ToolErred(call.id, f"The tool {tool.name!r} failed: {escaped}.")
-    except Exception as broken:  # noqa: BLE001  a tool's defect must not end the session
-        return _broken_call(call, tool, broken)
+        return await _run_until_abort(call, tool, arguments, tool_context)
+    except PermissionDenied as denial:
+        return _refused_call(call, denial)
+    except Aborted as abort:
+        return _aborted_call(call, {"diff": abort.diff} if abort.diff else {})
+    except UserError as user_error:
+        return ToolErred(call.id, str(user_error))
+    except ExitAttempted as exit_attempt:
+        return ToolErred(call.id, f"The tool {tool.name!r} failed: {exit_attempt}.")
+    except Exception as exception:  # noqa: BLE001  a tool's defect must not end the session
+        return _broken_call(call, tool, exception)
 
 
 def _refused_call(call: ToolCalled, denial: PermissionDenied) -> ToolErred:
@@ -181,7 +181,7 @@ def no_more_threads(exception: Exception) -> bool:
     return isinstance(exception, RuntimeError) and str(exception).startswith("cannot schedule")
 
 
-async def _until_abort(
+async def _run_until_abort(
     call: ToolCalled, tool: Tool, arguments: Any, context: ToolContext
 ) -> Result:
     """Run the tool; once aborted it gets a short grace period to return its partial result."""
@@ -190,7 +190,7 @@ async def _until_abort(
     try:
         await asyncio.wait({task, abort_task}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            await asyncio.wait({task}, timeout=GRACE_SECONDS)
+            await asyncio.wait({task}, timeout=MAX_GRACE_SECONDS)
         if not task.done():
             return _aborted_call(call, {"not_returned": True})
         outcome = task.result()
@@ -213,36 +213,38 @@ class UserWaitTime:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._calls: dict[str, int] = {}
-        self._total = 0
-        self._open_waits = 0
-        self._waiting_since = 0
+        self._wait_ms_by_call: dict[str, int] = {}
+        self._total_ms = 0
+        self._open_wait_count = 0
+        self._waiting_since_ms = 0
 
     @contextmanager
     def count_waiting(self, call_id: str) -> Iterator[None]:
         """Count the time of the ``with`` block as waiting for the user."""
-        began_at = self._clock()
-        if self._open_waits == 0:
-            self._waiting_since = began_at
-        self._open_waits += 1
+        began_ms = self._clock()
+        if self._open_wait_count == 0:
+            self._waiting_since_ms = began_ms
+        self._open_wait_count += 1
         try:
             yield
         finally:
-            now = self._clock()
-            self._calls[call_id] = self._calls.get(call_id, 0) + now - began_at
-            self._open_waits -= 1
-            if self._open_waits == 0:
-                self._total += now - self._waiting_since
+            now_ms = self._clock()
+            self._wait_ms_by_call[call_id] = (
+                self._wait_ms_by_call.get(call_id, 0) + now_ms - began_ms
+            )
+            self._open_wait_count -= 1
+            if self._open_wait_count == 0:
+                self._total_ms += now_ms - self._waiting_since_ms
 
     def metadata_of(self, call_id: str) -> dict[str, int]:
         """Return the waiting time as metadata of a call's state; empty where it did not wait for the user."""
-        waited_ms = self._calls.get(call_id, 0)
+        waited_ms = self._wait_ms_by_call.get(call_id, 0)
         return {WAITED: waited_ms} if waited_ms >= MIN_WAIT_MS else {}
 
     @property
     def total(self) -> int:
         """Milliseconds of the step spent waiting for the user."""
-        return self._total if self._total >= MIN_WAIT_MS else 0
+        return self._total_ms if self._total_ms >= MIN_WAIT_MS else 0
 
 
 class TimedInterview:

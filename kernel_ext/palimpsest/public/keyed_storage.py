@@ -80,13 +80,17 @@ class KeyedStorage:
                 self._write_session(full_key, plain_value(full_key, value))
             case ("message", session_id, _):
                 self._session_value(["session", self.project_id, session_id])
-                self._record(session_id, message_change(full_key, plain_value(full_key, value)))
+                self._record_change(
+                    session_id, message_change(full_key, plain_value(full_key, value))
+                )
             case ("part", message_id, _):
                 new_value = plain_value(full_key, value)
-                named_id = new_value.get("sessionID")
-                named_id = named_id if isinstance(named_id, str) else None
-                session_id = self._keys.session_of_message(message_id, named_id)
-                self._record(session_id, part_change(self._store, session_id, full_key, new_value))
+                given_session_id = new_value.get("sessionID")
+                given_session_id = given_session_id if isinstance(given_session_id, str) else None
+                session_id = self._keys.session_of_message(message_id, given_session_id)
+                self._record_change(
+                    session_id, part_change(self._store, session_id, full_key, new_value)
+                )
             case ("share", _):
                 raise UserError(SHARE_READ_ONLY)
             case _:
@@ -126,21 +130,23 @@ class KeyedStorage:
             case ("session", _, session_id):
                 self._wait_for(self._app.workspace.delete(session_id))
             case ("message", session_id, _):
-                self._record(session_id, removal_change(full_key))
+                self._record_change(session_id, removal_change(full_key))
             case ("part", message_id, _):
-                self._record(self._keys.session_of_message(message_id), removal_change(full_key))
+                self._record_change(
+                    self._keys.session_of_message(message_id), removal_change(full_key)
+                )
             case ("share", session_id):
                 self._wait_for(self._app.workspace.sharing.unshare(session_id))
             case _:
                 raise UserError(DIFF_READ_ONLY)
 
     def _write_session(self, key: Key, value: dict[str, Any]) -> None:
-        title, archived = changed_session(self._session_value(key), value)
+        title, is_archived = changed_session(self._session_value(key), value)
         workspace = self._app.workspace
         if title is not None:
             self._wait_for(workspace.retitle(key[2], title))
-        if archived is not None:
-            self._wait_for(workspace.archive(key[2], archived=archived))
+        if is_archived is not None:
+            self._wait_for(workspace.archive(key[2], archived=is_archived))
 
     def _session_value(self, key: Sequence[str]) -> Json:
         try:
@@ -148,7 +154,7 @@ class KeyedStorage:
         except NotFound:
             raise NotFound(NO_SESSION.format(name=key[2])) from None
 
-    def _record(self, session_id: str, change: Change) -> None:
+    def _record_change(self, session_id: str, change: Change) -> None:
         self._wait_for(self._app.workspace.record(session_id, change))
 
     def _wait_for(self, coroutine: Coroutine[Any, Any, T]) -> T:

@@ -58,9 +58,9 @@ class Lesson(ShownInCell):
         self.plan = plan
         self.results = results
         self.sessions = OpenedSessions(plan, _session_of)
-        self._reveals: list[Callable[[], None]] = []
-        """Show what inspectors hide until all predictions are kept."""
-        self._waiting: list[LessonAnswers] = []
+        self._reveal_functions: list[Callable[[], None]] = []
+        """Functions that show what inspectors hide until all predictions are kept."""
+        self._waiting_answers: list[LessonAnswers] = []
         """Shown answers that wait for a prediction."""
 
     @property
@@ -96,22 +96,22 @@ class Lesson(ShownInCell):
         """
         prediction = self.plan.prediction(name)
         if value is not None:
-            return self._keep(prediction, value)
+            return self._keep_prediction(prediction, value)
         if self._prediction_line(prediction) is not None:
-            return self._kept_text(prediction)
-        return prediction_widget(prediction, partial(self._keep, prediction))
+            return self._kept_prediction_text(prediction)
+        return prediction_widget(prediction, partial(self._keep_prediction, prediction))
 
-    def _keep(self, prediction: Prediction, value: Any) -> LessonText:
-        """Keep a prediction if there is none yet; returns a sentence on the one that counts."""
+    def _keep_prediction(self, prediction: Prediction, value: Any) -> LessonText:
+        """Keep a prediction if none is kept yet; returns a sentence on the prediction that counts."""
         checked_value = prediction.kind.validated_value(value)
         self.results.read()
         if self._prediction_line(prediction) is None:
-            self._add("prediction", prediction.name, value=checked_value)
+            self._add_event("prediction", prediction.name, value=checked_value)
             self._show_answers()
-            return self._kept_text(prediction)
-        return self._kept_text(prediction, checked_value)
+            return self._kept_prediction_text(prediction)
+        return self._kept_prediction_text(prediction, checked_value)
 
-    def _kept_text(self, prediction: Prediction, tried_value: Any = None) -> LessonText:
+    def _kept_prediction_text(self, prediction: Prediction, tried_value: Any = None) -> LessonText:
         line = self._prediction_line(prediction)
         assert line is not None
         return kept_prediction_text(prediction, line, tried_value, self.results.problem)
@@ -136,9 +136,9 @@ class Lesson(ShownInCell):
         """
         chosen_names = names or tuple(prediction.name for prediction in self.plan.predictions)
         predictions = [self.plan.prediction(name) for name in chosen_names]
-        answers = LessonAnswers(lambda: self._answers(predictions))
+        answers = LessonAnswers(lambda: self._answers_text(predictions))
         if self.missing_predictions:
-            self._waiting.append(answers)
+            self._waiting_answers.append(answers)
         return answers
 
     def after_predictions(self, *values: Any) -> LessonAnswers:
@@ -154,7 +154,7 @@ class Lesson(ShownInCell):
             )
         )
         if self.missing_predictions:
-            self._waiting.append(answers)
+            self._waiting_answers.append(answers)
         return answers
 
     def meaning(self) -> LessonAnswers:
@@ -164,7 +164,7 @@ class Lesson(ShownInCell):
         """
         return self.after_predictions(meaning_text(self.plan))
 
-    def _answers(self, predictions: Sequence[Prediction]) -> LessonText:
+    def _answers_text(self, predictions: Sequence[Prediction]) -> LessonText:
         texts = []
         for prediction in predictions:
             line = self._prediction_line(prediction)
@@ -172,19 +172,19 @@ class Lesson(ShownInCell):
                 texts.append(not_predicted_text(prediction))
                 continue
             if not self.results.events(self.plan.number, "reveal", prediction.name):
-                self._add("reveal", prediction.name)
+                self._add_event("reveal", prediction.name)
             truth = prediction.truth(self.sessions)
             texts.append(answer_text(prediction, line, truth, self.sessions))
         return LessonText.joined(texts)
 
     def _show_answers(self) -> None:
         """Draw the shown answers again, and reveal what inspectors hid once all predictions are kept."""
-        for answers in self._waiting:
+        for answers in self._waiting_answers:
             answers.update()
         if not self.missing_predictions:
-            for reveal in self._reveals:
+            for reveal in self._reveal_functions:
                 reveal()
-            self._reveals, self._waiting = [], []
+            self._reveal_functions, self._waiting_answers = [], []
 
     # The inspector
 
@@ -195,13 +195,17 @@ class Lesson(ShownInCell):
 
         >>> view = lesson.inspect(request=209, tab="timeline")
         """
-        hide = self.plan.hide if self.missing_predictions else ()
+        parts_to_hide = self.plan.hide if self.missing_predictions else ()
         chosen_parts = arguments.pop("hide", None)
-        hidden_parts = (*hide, *self.plan.keep_hidden) if chosen_parts is None else chosen_parts
+        hidden_parts = (
+            (*parts_to_hide, *self.plan.keep_hidden) if chosen_parts is None else chosen_parts
+        )
         view = (session or self.session).inspect(hide=hidden_parts, **arguments)
-        if hide:
+        if parts_to_hide:
             # Without names all that is hidden is revealed.
-            self._reveals.append(partial(view.reveal, *(hide if chosen_parts is None else ())))
+            self._reveal_functions.append(
+                partial(view.reveal, *(parts_to_hide if chosen_parts is None else ()))
+            )
         return view
 
     # Exercises
@@ -216,14 +220,14 @@ class Lesson(ShownInCell):
         False
         """
         exercise = self.plan.exercise(name)
-        missing = self.missing_predictions if exercise.tells else ()
+        missing_predictions = self.missing_predictions if exercise.tells else ()
         try:
             result = exercise.check(self.sessions, answer)
         except UserError as error:
-            result, missing = CheckResult(passed=False, sentence=str(error)), ()
-        self._add("check", exercise.name, passed=result.passed)
-        hints = len(self.results.events(self.plan.number, "hint", exercise.name))
-        return check_text(result, hints, self.results.problem, missing)
+            result, missing_predictions = CheckResult(passed=False, sentence=str(error)), ()
+        self._add_event("check", exercise.name, passed=result.passed)
+        hint_count = len(self.results.events(self.plan.number, "hint", exercise.name))
+        return check_text(result, hint_count, self.results.problem, missing_predictions)
 
     def hint(self, name: str = "") -> LessonText:
         """Show the next of an exercise's three hints; they are counted.
@@ -232,17 +236,21 @@ class Lesson(ShownInCell):
         """
         exercise: Exercise = self.plan.exercise(name)
         shown_count = len(self.results.events(self.plan.number, "hint", exercise.name))
-        number = min(shown_count, len(exercise.hints) - 1)
+        hint_index = min(shown_count, len(exercise.hints) - 1)
         if shown_count < len(exercise.hints):
-            self._add("hint", exercise.name, value=number + 1)
-        return hint_text(exercise, number)
+            self._add_event("hint", exercise.name, value=hint_index + 1)
+        return hint_text(exercise, hint_index)
 
-    def _add(self, event: Any, name: str, *, value: Any = None, passed: bool | None = None) -> None:
+    def _add_event(
+        self, event_type: Any, name: str, *, value: Any = None, passed: bool | None = None
+    ) -> None:
         self.results.add(
-            LearnerLine(lesson=self.plan.number, event=event, name=name, value=value, passed=passed)
+            LearnerLine(
+                lesson=self.plan.number, event=event_type, name=name, value=value, passed=passed
+            )
         )
 
 
-def _session_of(path: Path, session: str) -> SessionReview:
+def _session_of(path: Path, session_id: str) -> SessionReview:
     """Open a session of a recording by its id, or the first one without an id."""
-    return open_recording(path)[session or 0]
+    return open_recording(path)[session_id or 0]

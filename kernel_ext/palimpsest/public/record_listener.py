@@ -17,8 +17,8 @@ from palimpsest.transcript.session_record.events import Record
 
 LOG = logging.getLogger(__name__)
 
-LAST_SECONDS = 5.0
-"""How long the end of a subscription waits until the records written before it are delivered."""
+MAX_DELIVERY_SECONDS = 5.0
+"""Maximum time that the end of a subscription waits until the records written before it are delivered."""
 _RUNNING: weakref.WeakSet["RecordListener"] = weakref.WeakSet()
 """Listeners whose threads run: Python aborts where a thread prints while the interpreter ends."""
 
@@ -35,22 +35,22 @@ class RecordListener:
         self._thread.start()
         _RUNNING.add(self)
 
-    def take(self, records: Sequence[Record]) -> None:
+    def queue_records(self, records: Sequence[Record]) -> None:
         """Queue records for the callback; returns at once."""
         self._batches.put(records)
 
     def wait_for_delivery(self) -> bool:
-        """Wait until all queued records are delivered; false after ``LAST_SECONDS``, or when called by the callback."""
+        """Wait until all queued records are delivered; false after ``MAX_DELIVERY_SECONDS``, or when called by the callback."""
         if threading.current_thread() is self._thread or not self._thread.is_alive():
             return False
         delivered_event = threading.Event()
         self._batches.put(delivered_event)
-        return delivered_event.wait(LAST_SECONDS)
+        return delivered_event.wait(MAX_DELIVERY_SECONDS)
 
     def end(self) -> None:
         """Deliver the queued records, then end the thread."""
         self.end_soon()
-        self.join(LAST_SECONDS)
+        self.join(MAX_DELIVERY_SECONDS)
 
     def end_soon(self) -> None:
         """Let the thread end after the queued records; returns at once."""
@@ -75,10 +75,10 @@ class RecordListener:
 
 @atexit.register
 def _end_all() -> None:
-    """End all subscriptions with the script, together within ``LAST_SECONDS``."""
+    """End all subscriptions with the script, together within ``MAX_DELIVERY_SECONDS``."""
     running_listeners = list(_RUNNING)
-    deadline = time.monotonic() + LAST_SECONDS
-    for thread in running_listeners:
-        thread.end_soon()
-    for thread in running_listeners:
-        thread.join(max(deadline - time.monotonic(), 0))
+    deadline = time.monotonic() + MAX_DELIVERY_SECONDS
+    for listener in running_listeners:
+        listener.end_soon()
+    for listener in running_listeners:
+        listener.join(max(deadline - time.monotonic(), 0))

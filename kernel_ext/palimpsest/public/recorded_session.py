@@ -64,7 +64,7 @@ class RecordedSession(RecordingReview):
         from palimpsest.frontends.operations.notes import WriteNote
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
-        engine, queue = _engine()
+        engine, queue = _engine_and_queue()
         price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
         answers, query = ViewAnswers(self), checked_query(AskView, price=price_text)
         questions = SessionQuestions(answers)
@@ -75,25 +75,26 @@ class RecordedSession(RecordingReview):
         async def note(fields: dict[str, Any]) -> ViewAnswer:
             return await asyncio.to_thread(WriteNote.with_arguments(**fields).write_on, self)
 
-        async def newest() -> SessionReview:
+        async def this_review() -> SessionReview:
             return self
 
         name, session_id = beside_name(beside), self.timeline.session
         opening = inspector_opening(
             session_id, link=link, views=views, hide=hide, place=place, beside=name
         )
-        other, name = beside or opening.place.beside, opening.place.beside
-        shown_beside = None
-        if other is not None and name is not None:
-            second = review_of_source(other)
-            shown_beside = review_beside(name, newest, second, queue, policy_list)
-            shown_beside.comparison(engine, price_text)  # says what hinders it
+        other_session, name = beside or opening.place.beside, opening.place.beside
+        session_beside = None
+        if other_session is not None and name is not None:
+            other_review = review_of_source(other_session)
+            session_beside = review_beside(name, this_review, other_review, queue, policy_list)
+            # Raises UserError now where the two cannot be compared.
+            session_beside.comparison(engine, price_text)
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
             note=note,
             view=lambda: inspector_view(answers.answer(query, policy_list)),
-            beside=shown_beside,
+            beside=session_beside,
             policies=policy_list,
         )
         return InspectorWidget(inspected, engine, price_text, opening)
@@ -127,7 +128,7 @@ class RecordedSession(RecordingReview):
 
 
 @functools.cache
-def _engine() -> "tuple[EngineThread, AnswerQueue]":
+def _engine_and_queue() -> "tuple[EngineThread, AnswerQueue]":
     """Return the thread and the queue for questions about recordings, which belong to no project."""
     from palimpsest.frontends.inspector.answer_queue import AnswerQueue
 

@@ -1,4 +1,4 @@
-"""The base of ``Session``, which carries out operations on its open session, and methods that one of its parts carries out."""
+"""The base of ``Session``, which carries out operations on its open session, and ``forwarded_method``, for methods of a part."""
 
 import functools
 from collections.abc import Callable, Coroutine, Mapping
@@ -18,18 +18,18 @@ R = TypeVar("R")
 
 
 def operation_of(
-    name: str, arguments: Mapping[str, Any], session: str | None = None
+    name: str, arguments: Mapping[str, Any], session_id: str | None = None
 ) -> "Operation":
     """Return an operation with these arguments, by default about a session; raises UserError."""
     from palimpsest.frontends.operation_table import TABLE
 
-    kind = TABLE.operation_type(name)
-    if kind is None:
+    operation_type = TABLE.operation_type(name)
+    if operation_type is None:
         raise UserError(f"There is no operation {name!r}; there are {', '.join(TABLE.by_type)}.")
-    field = kind.model_fields.get("session")
+    field = operation_type.model_fields.get("session")
     # Where the field is empty by default, it names a session of a recording.
-    session_field = {"session": session} if field is not None and field.default != "" else {}
-    return kind.with_arguments(**{**session_field, **arguments})
+    session_field = {"session": session_id} if field is not None and field.default != "" else {}
+    return operation_type.with_arguments(**{**session_field, **arguments})
 
 
 class SessionCalls:
@@ -52,14 +52,14 @@ class SessionCalls:
             self._build_operation(operation, **arguments).run(self._operation_context())
         )
 
-    def _at_once(self, operation: str, /, **arguments: Any) -> Any:
+    def _run_at_once(self, operation: str, /, **arguments: Any) -> Any:
         """Carry out an operation on the caller's thread, which may be the engine's own."""
         return self._build_operation(operation, **arguments).run_synchronously(
             self._operation_context(is_synchronous=True)
         )
 
     def _build_operation(self, name: str, **arguments: Any) -> "Operation":
-        return operation_of(name, arguments, session=self._kernel_session.id)
+        return operation_of(name, arguments, session_id=self._kernel_session.id)
 
     def _operation_context(self, *, is_synchronous: bool = False) -> "OperationContext":
         from palimpsest.frontends.operation_base.operation import OperationContext
@@ -93,14 +93,14 @@ class _ForwardedMethod(Generic[W, T, P, R]):
         get_part: Callable[[W], T],
         import_method: Callable[[], Callable[Concatenate[T, P], R]],
     ) -> None:
-        self._part = get_part
+        self._get_part = get_part
         self._import_method = import_method
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._owner, self._name = owner, name
 
     def __get__(self, instance: W | None, owner: type) -> Any:
-        get_part, method = self._part, self._import_method()
+        get_part, method = self._get_part, self._import_method()
 
         @functools.wraps(method)
         def call(instance: W, /, *arguments: P.args, **named: P.kwargs) -> R:

@@ -67,12 +67,14 @@ class SessionInspection(SessionCalls):
 
         app, kernel_session = self._app, self._kernel_session
         price_text, policy_list = price_words(price, lifetime), chosen_policies(policies)
-        name, session_id = beside_name(beside), kernel_session.id
+        beside_place, session_id = beside_name(beside), kernel_session.id
         opening = inspector_opening(
-            session_id, link=link, views=views, hide=hide, place=place, beside=name
+            session_id, link=link, views=views, hide=hide, place=place, beside=beside_place
         )
-        key = f"inspect {kernel_session.id} {price_text or ''} {' , '.join(policy_list)} {opening}"
-        earlier_view = app.views.get(key)
+        view_key = (
+            f"inspect {kernel_session.id} {price_text or ''} {' , '.join(policy_list)} {opening}"
+        )
+        earlier_view = app.views.get(view_key)
         # A recording that is shown beside is read anew.
         if (
             earlier_view is not None
@@ -88,8 +90,8 @@ class SessionInspection(SessionCalls):
             return app.inspections.answer_session(kernel_session.id, query, asker, policy_list)
 
         async def note(fields: "dict[str, Any]") -> "ViewAnswer":
-            own_fields = {**fields, "session": kernel_session.id, "path": None}
-            return await WriteNote.with_arguments(**own_fields).run(self._operation_context())
+            note_fields = {**fields, "session": kernel_session.id, "path": None}
+            return await WriteNote.with_arguments(**note_fields).run(self._operation_context())
 
         inspected = InspectedSession(
             id=kernel_session.id,
@@ -103,7 +105,7 @@ class SessionInspection(SessionCalls):
         if inspected.beside is not None:
             # Raises UserError now where the two cannot be compared.
             inspected.beside.comparison(app.engine, price_text)
-        widget = app.views[key] = InspectorWidget(inspected, app.engine, price_text, opening)
+        widget = app.views[view_key] = InspectorWidget(inspected, app.engine, price_text, opening)
         return widget
 
     def link(
@@ -176,7 +178,7 @@ class SessionInspection(SessionCalls):
         place: "InspectorPlace",
         policies: "ChosenPolicies",
     ) -> "BesideSession | None":
-        """Return the session that is shown beside this one; None for none, raises UserError where it cannot be read."""
+        """Return what is shown beside this session; None without ``beside``. Raises UserError where it cannot be read."""
         from palimpsest.frontends.inspector.beside_session import (
             project_session_beside,
             review_beside,

@@ -251,7 +251,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         return self._edit_context("undo")
 
     def _edit_context(self, action: str, name: str = "") -> ContextEdit:
-        edit: ContextEdit = self._at_once("context-edit", action=action, target=name).edit
+        edit: ContextEdit = self._run_at_once("context-edit", action=action, target=name).edit
         return edit
 
     def preview(self, name: str = "") -> RevertPreview:
@@ -339,7 +339,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     @property
     def servers(self) -> tuple[McpServerStatus, ...]:
         """The MCP servers of this kernel, with their state and tools."""
-        return tuple(self._at_once("extensions", kind="mcp").servers)
+        return tuple(self._run_at_once("extensions", kind="mcp").servers)
 
     def connect_servers(self) -> tuple[McpServerStatus, ...]:
         """Connect the MCP servers that are not connected, and wait a moment for them."""

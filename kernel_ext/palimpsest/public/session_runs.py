@@ -16,7 +16,7 @@ from palimpsest.public.session_calls import SessionCalls
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.unattended_refusal import (
-    PROGRAM_SECONDS,
+    MAX_PROGRAM_SECONDS,
     has_terminal,
     refuse_unattended,
 )
@@ -159,7 +159,7 @@ class SessionRuns(SessionCalls):
             "scope": checked_reply.scope,
             "cells": checked_reply.cells,
         }
-        return not self._at_once(
+        return not self._run_at_once(
             "reply", ask_id=ask_id, answer=checked_reply.answer, **options
         ).late
 
@@ -173,7 +173,9 @@ class SessionRuns(SessionCalls):
         False
         """
         checked_answers = answers_of(answers)
-        return not self._at_once("answer", question_id=question_id, answers=checked_answers).late
+        return not self._run_at_once(
+            "answer", question_id=question_id, answers=checked_answers
+        ).late
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Call back with every record after it was written, on a thread of its own; returns an unsubscriber.
@@ -191,7 +193,7 @@ class SessionRuns(SessionCalls):
         """
         self._app.engine.check_is_open()
         listener = RecordListener(callback)
-        unsubscribe = self._kernel_session.subscribe(listener.take)
+        unsubscribe = self._kernel_session.subscribe(listener.queue_records)
         self._listeners = (*self._listeners, listener)
 
         def end() -> None:
@@ -215,7 +217,7 @@ class SessionRuns(SessionCalls):
 
         A prompt of a moment ago may not be admitted yet.
         """
-        if not self._at_once(operation, **arguments).late:
+        if not self._run_at_once(operation, **arguments).late:
             return True
         if self._app.engine.is_current():
             return False
@@ -252,7 +254,7 @@ class AsyncRuns:
         """
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        refusal = refuse_unattended(self._kernel_session, has_terminal, PROGRAM_SECONDS)
+        refusal = refuse_unattended(self._kernel_session, has_terminal, MAX_PROGRAM_SECONDS)
         refusal_future = self._app.engine.submit(refusal)
         try:
             return await self._result_of(self._runs.start(text, **options))

@@ -184,11 +184,11 @@ def _start_work(
         future.work_ended.set_result(None)
         if task.cancelled():
             future.cancel()
-        problem = None if task.cancelled() else task.exception()
+        exception = None if task.cancelled() else task.exception()
         if not future.set_running_or_notify_cancel():
             return
-        if problem is not None:
-            future.set_exception(problem)
+        if exception is not None:
+            future.set_exception(exception)
         else:
             future.set_result(task.result())
 
@@ -201,11 +201,13 @@ class Run:
 
     def __init__(self) -> None:
         self.abort = Abort()
-        self.delivered_prompts: dict[str, str] = {}
+        self.message_id_by_prompt_id: dict[str, str] = {}
         """Prompt id to the id of the user message it became."""
         self.yes = False
+        """Whether a prompt of this run answers permission questions with "once"."""
         self.first_seq = 0
-        self.withdrawn_prompts: list[str] = []
+        """Sequence number of the run's first record."""
+        self.withdrawn_prompt_texts: list[str] = []
         """Texts of prompts that waited in the inbox when the run was stopped, and were withdrawn."""
 
 
@@ -218,25 +220,25 @@ class RedactedSpecs:
     def __init__(self, secrets: KernelSecrets) -> None:
         self._secrets = secrets
         self._known_secrets: tuple[str, ...] = ()
-        self._by_name: dict[str, tuple[ToolSpec, ToolSpec]] = {}
+        self._specs_by_name: dict[str, tuple[ToolSpec, ToolSpec]] = {}
         """By the tool's name: its spec as given, and without secrets."""
 
     def __call__(self, specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
         """Return specs without secrets."""
         values = self._secrets()
         if values != self._known_secrets:
-            self._known_secrets, self._by_name = values, {}
+            self._known_secrets, self._specs_by_name = values, {}
         # Copies are stored, since a server may change its schema in place and return the same object again.
         new_specs = [
             spec.model_copy(deep=True)
             for spec in specs
-            if self._by_name.get(spec.name, (None, None))[0] != spec
+            if self._specs_by_name.get(spec.name, (None, None))[0] != spec
         ]
         redacted = redacted_value(new_specs, self._secrets.secret_remover()) if new_specs else ()
-        self._by_name |= {
+        self._specs_by_name |= {
             old.name: (old, new) for old, new in zip(new_specs, redacted, strict=True)
         }
-        return tuple(self._by_name[spec.name][1] for spec in specs)
+        return tuple(self._specs_by_name[spec.name][1] for spec in specs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,8 @@ _decoded_json = json.JSONDecoder().decode
 class BuildsTooMuch(ValueError):
     """A JSON text would build more than the limit; the message is a sentence for the user."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(TOO_MUCH.format(megabytes=limit // 1_000_000))
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(TOO_MUCH.format(megabytes=max_bytes // 1_000_000))
 
 
 def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> Any:
@@ -117,9 +117,9 @@ class BuiltSize:
 
     def check(self, more_bytes: int = 0) -> None:
         """Raise BuildsTooMuch where the built bytes and ``more_bytes`` exceed the limit."""
-        limit = max(MAX_BUILT_BYTES, self._size_factor * self.read_bytes)
-        if self.built_bytes + more_bytes > limit:
-            raise BuildsTooMuch(limit)
+        max_bytes = max(MAX_BUILT_BYTES, self._size_factor * self.read_bytes)
+        if self.built_bytes + more_bytes > max_bytes:
+            raise BuildsTooMuch(max_bytes)
 
     def add(self, chunk: bytes) -> None:
         """Add the memory that the next bytes of the text build; raises BuildsTooMuch."""
@@ -131,35 +131,35 @@ class BuiltSize:
         # Replace escaped quotes and backslashes, so that each remaining quote begins or ends a string.
         quote_parts = content.replace(rb"\\", b"_").replace(rb"\"", b"_").split(b'"')
         string_parts = quote_parts[not self._in_string :: 2]
-        outside = b"".join(quote_parts[self._in_string :: 2])
+        outside_strings = b"".join(quote_parts[self._in_string :: 2])
         continues_string = self._in_string
         self._in_string ^= len(quote_parts) % 2 == 0
-        built = _structure_size(outside)
+        added_bytes = _structure_size(outside_strings)
         if string_parts and continues_string:
-            built += self._added_bytes(string_parts.pop(0))
+            added_bytes += self._added_bytes(string_parts.pop(0))
         if string_parts and self._in_string:
             self._open_bytes, self._open_width = 0, 1
-            built += _STRING_BYTES + self._added_bytes(string_parts.pop())
-        self.built_bytes += built + _strings_size(string_parts, _bytes_per_character(content))
+            added_bytes += _STRING_BYTES + self._added_bytes(string_parts.pop())
+        self.built_bytes += added_bytes + _strings_size(string_parts, _bytes_per_character(content))
         self.check()
 
     def _added_bytes(self, text: bytes) -> int:
         """Return the memory that the next bytes of an open string add; a wide character widens the whole string."""
         width = max(self._open_width, _bytes_per_character(text))
-        added = len(text) * width + self._open_bytes * (width - self._open_width)
+        added_bytes = len(text) * width + self._open_bytes * (width - self._open_width)
         self._open_bytes, self._open_width = self._open_bytes + len(text), width
-        return added
+        return added_bytes
 
 
-def _structure_size(outside: bytes) -> int:
+def _structure_size(outside_strings: bytes) -> int:
     """Return the memory of everything but strings, given the text outside of them."""
     return (
-        outside.count(b"{") * _OBJECT_BYTES
-        - outside.count(b"{}") * (_OBJECT_BYTES - _EMPTY_BYTES)
-        + outside.count(b"[") * _LIST_BYTES
-        + outside.count(b":") * _NAME_BYTES
-        + outside.count(b",") * _VALUE_BYTES
-        + len(outside)
+        outside_strings.count(b"{") * _OBJECT_BYTES
+        - outside_strings.count(b"{}") * (_OBJECT_BYTES - _EMPTY_BYTES)
+        + outside_strings.count(b"[") * _LIST_BYTES
+        + outside_strings.count(b":") * _NAME_BYTES
+        + outside_strings.count(b",") * _VALUE_BYTES
+        + len(outside_strings)
     )
 
 

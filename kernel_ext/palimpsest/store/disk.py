@@ -104,22 +104,22 @@ def file_stamp(path: Path) -> tuple[int, int, int] | None:
     return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
 
 
-def read_small(path: Path, limit: int = MAX_SMALL_BYTES, *, follow: bool = False) -> bytes:
-    """Return the content of a file; raises TooLarge, before reading, if it exceeds ``limit`` bytes."""
+def read_small(path: Path, max_bytes: int = MAX_SMALL_BYTES, *, follow: bool = False) -> bytes:
+    """Return the content of a file; raises TooLarge, before reading, if it exceeds ``max_bytes`` bytes."""
     with open_regular(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > limit:
-            raise TooLarge(errno.EFBIG, f"It is larger than {limit >> 20} MB", str(path))
+        if size > max_bytes:
+            raise TooLarge(errno.EFBIG, f"It is larger than {max_bytes >> 20} MB", str(path))
         content = bytearray()
-        while len(content) <= limit and (block := file.read(limit + 1 - len(content))):
+        while len(content) <= max_bytes and (block := file.read(max_bytes + 1 - len(content))):
             content += block
     return bytes(content)
 
 
-def read_json(path: Path, limit: int = MAX_SMALL_BYTES) -> Any:
+def read_json(path: Path, max_bytes: int = MAX_SMALL_BYTES) -> Any:
     """Return the JSON value in a file; raises OSError, or ValueError if it is not JSON."""
     try:
-        return json.loads(read_small(path, limit))
+        return json.loads(read_small(path, max_bytes))
     except RecursionError as error:
         raise ValueError("It is nested too deeply.") from error
 
@@ -191,11 +191,11 @@ def write_atomically(target: Path, content: bytes, *, is_durable: bool = False) 
         sync_to_disk(target.parent)
 
 
-def append_lines(path: Path, content: bytes, limit: int, mode: int = 0o600) -> None:
+def append_lines(path: Path, content: bytes, max_bytes: int, mode: int = 0o600) -> None:
     """Add lines to the end of a file in one write, created where it is missing; raises StorageFailed in one sentence.
 
     A file whose last line has no end, as after a crash, gets one first. A link is not followed, and no file grows
-    beyond ``limit`` bytes.
+    beyond ``max_bytes`` bytes.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | NOFOLLOW | getattr(os, "O_NONBLOCK", 0)
     if path.is_symlink():
@@ -203,13 +203,13 @@ def append_lines(path: Path, content: bytes, limit: int, mode: int = 0o600) -> N
     with storage_errors(path):
         fd = os.open(path, flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0), mode)
         try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
+            file_stat = os.fstat(fd)
+            if not stat.S_ISREG(file_stat.st_mode):
                 raise StorageFailed(f"{str(path)!r} is no file, so nothing is written to it.")
-            if status.st_size + len(content) > limit:
-                problem = f"would be larger than {limit // 1_000_000} MB; nothing is added."
+            if file_stat.st_size + len(content) > max_bytes:
+                problem = f"would be larger than {max_bytes // 1_000_000} MB; nothing is added."
                 raise StorageFailed(f"{str(path)!r} {problem}")
-            if status.st_size:
+            if file_stat.st_size:
                 os.lseek(fd, -1, os.SEEK_END)
                 content = content if os.read(fd, 1) == b"\n" else b"\n" + content
             write_fully(fd, content)
@@ -253,10 +253,10 @@ class WriteWatch:
 
     def __init__(self, seconds: float = STALL_SECONDS) -> None:
         self._seconds = seconds
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._running_writes: dict[int, tuple[float, Callable[[], None]]] = {}
         """By the number of the write: the monotonic time at which it counts as stalled, and the callback."""
-        self._number = 0
+        self._last_number = 0
         self._is_asleep = True
         self._thread: threading.Thread | None = None
 
@@ -265,21 +265,21 @@ class WriteWatch:
 
         Returns its number for ``end_write``.
         """
-        with self._changed:
-            self._number += 1
-            self._running_writes[self._number] = time.monotonic() + self._seconds, on_stall
+        with self._condition:
+            self._last_number += 1
+            self._running_writes[self._last_number] = time.monotonic() + self._seconds, on_stall
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="palimpsest-write-watch", daemon=True
                 )
                 self._thread.start()
             elif self._is_asleep:
-                self._changed.notify()
-            return self._number
+                self._condition.notify()
+            return self._last_number
 
     def end_write(self, number: int) -> None:
         """Unregister a write that has ended."""
-        with self._changed:
+        with self._condition:
             self._running_writes.pop(number, None)
 
     def _run(self) -> None:
@@ -289,15 +289,15 @@ class WriteWatch:
 
     def _stalled_callbacks(self) -> list[Callable[[], None]]:
         """Wait until the first deadline; returns the callbacks of writes that are stalled."""
-        with self._changed:
+        with self._condition:
             while not self._running_writes:
                 self._is_asleep = True
-                self._changed.wait()
+                self._condition.wait()
             self._is_asleep = False
             first_deadline = min(deadline for deadline, _ in self._running_writes.values())
             seconds_left = first_deadline - time.monotonic()
             if seconds_left > 0:
-                self._changed.wait(seconds_left)
+                self._condition.wait(seconds_left)
             now = time.monotonic()
             writes = list(self._running_writes.items())
             late_numbers = [number for number, (deadline, _) in writes if deadline <= now]
@@ -329,12 +329,12 @@ class Stall:
         with self._lock:
             self._listeners = (*self._listeners, callback)
 
-        def forget() -> None:
+        def remove_listener() -> None:
             with self._lock:
                 listeners = self._listeners
                 self._listeners = tuple(other for other in listeners if other is not callback)
 
-        return forget
+        return remove_listener
 
     @contextmanager
     def watching(self) -> Iterator[None]:

@@ -37,6 +37,7 @@ class SessionSummary:
     parent_id: str | None = None
     forked_from: ForkedFrom | None = None
     messages: int = 0
+    """Number of its messages."""
     deleted: bool = False
     archived: int | None = None
     """When it was archived; None if it is not archived."""
@@ -98,11 +99,11 @@ class Problem:
 
 
 class WriteFailed(StorageFailed):
-    """The disk refused a write; the first ``written_records`` records of the batch are stored, the others are not."""
+    """The disk refused a write; the first ``written_count`` records of the batch are stored, the others are not."""
 
-    def __init__(self, message: str, *, written_records: int) -> None:
+    def __init__(self, message: str, *, written_count: int) -> None:
         super().__init__(message)
-        self.written_records = written_records
+        self.written_count = written_count
 
 
 class TakenOver(SessionHeld):

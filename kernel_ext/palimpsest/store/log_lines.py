@@ -45,9 +45,9 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joi
 SecretValues = Callable[[], Iterable[str]]
 """A function that returns the values that are secret now."""
 
-TEXT = "text"
+TEXT_FIELD = "text"
 RAW_FIELD = "state.raw"
-OUTPUT = "state.metadata.output"
+OUTPUT_FIELD = "state.metadata.output"
 """The fields of parts that are streamed: a text, the arguments of a tool call as JSON, and a tool's output."""
 
 
@@ -66,14 +66,14 @@ class Redaction:
         self._secret_values = secret_values
         self._streams: dict[str, tuple[str, SecretStream]] = {}
         """By part id: the field that is streamed, and the state of its redaction."""
-        self._messages: dict[str, str] = {}
+        self._message_ids: dict[str, str] = {}
         """The message id of each part that received deltas."""
 
     def redacted_delta(self, message_id: str, part_id: str, field: str, text: str) -> str:
         """Return the text that may be written after a delta; the possible beginning of a secret is held back."""
-        self._messages[part_id] = message_id
-        name, stream = self._streams.get(part_id, ("", None))
-        if stream is None or name != field:
+        self._message_ids[part_id] = message_id
+        streamed_field, stream = self._streams.get(part_id, ("", None))
+        if stream is None or streamed_field != field:
             stream = SecretStream()
             self._streams[part_id] = field, stream
         return stream.redact_piece(text, self._secret_values())
@@ -81,9 +81,9 @@ class Redaction:
     def unfinished_deltas(self) -> Iterator[PartDelta]:
         """Yield, after the last delta, deltas for surrogates whose second half never arrived."""
         for part_id, (field, stream) in self._streams.items():
-            if stream.half_surrogate and part_id in self._messages:
+            if stream.half_surrogate and part_id in self._message_ids:
                 yield PartDelta(
-                    message_id=self._messages[part_id],
+                    message_id=self._message_ids[part_id],
                     part_id=part_id,
                     field=field,
                     delta=joined_surrogates(stream.half_surrogate),
@@ -95,16 +95,18 @@ class Redaction:
         redacted = redacted_event(event, partial(scrub, values=values))
         if not isinstance(event, PartUpdated) or not isinstance(redacted, PartUpdated):
             return redacted
-        streamed_field = _streamed_field(event.part)
-        if streamed_field is None:
+        field_and_text = _streamed_field(event.part)
+        if field_and_text is None:
             self._streams.pop(event.part.id, None)
-            self._messages.pop(event.part.id, None)
+            self._message_ids.pop(event.part.id, None)
             return redacted
-        field, text = streamed_field
+        field, text = field_and_text
         if self._streams.get(event.part.id, ("", None))[0] == field:
-            earlier = part_before(event.part.message_id, event.part.id)
+            earlier_part = part_before(event.part.message_id, event.part.id)
             # The part changed in another field: held-back text is written with the next delta.
-            if earlier is not None and _streamed_field(redacted.part) == _streamed_field(earlier):
+            if earlier_part is not None and _streamed_field(redacted.part) == _streamed_field(
+                earlier_part
+            ):
                 return redacted
         stream = SecretStream()
         self._streams[event.part.id] = field, stream
@@ -116,12 +118,12 @@ def _streamed_field(part: Part) -> tuple[str, str] | None:
     """Return the field and text of a part's string that is still streamed, or None."""
     if isinstance(part, TextPart | ReasoningPart):
         is_streamed = part.time is not None and part.time.end is None
-        return (TEXT, part.text) if is_streamed else None
+        return (TEXT_FIELD, part.text) if is_streamed else None
     if isinstance(part, ToolPart) and isinstance(part.state, ToolPending):
         return RAW_FIELD, part.state.raw
     if isinstance(part, ToolPart) and isinstance(part.state, ToolRunning):
         output = part.state.metadata.get("output")
-        return OUTPUT, output if isinstance(output, str) else ""
+        return OUTPUT_FIELD, output if isinstance(output, str) else ""
     return None
 
 
@@ -148,17 +150,17 @@ class RecordNumbering:
     def __init__(self, seq: int = 0) -> None:
         self.seq = seq
         """The sequence number of the newest record."""
-        self._jumped = (0, 0)
+        self._last_jump = (0, 0)
         """The numbers before and after the last jump."""
 
     def note_if_new(self, seq: int) -> bool:
         """Note a record's sequence number; False for a record that was noted before."""
-        jump_start, jump_end = self._jumped
+        jump_start, jump_end = self._last_jump
         if seq > self.seq:
             if seq > self.seq + 1:
-                self._jumped = self.seq, seq
+                self._last_jump = self.seq, seq
         elif self.seq == jump_end and jump_start < seq < jump_end:
-            self._jumped = jump_start, seq
+            self._last_jump = jump_start, seq
         else:
             return False
         self.seq = seq
@@ -192,8 +194,8 @@ PART, DELTA, INFO, OTHER = 4, 6, 7, 8
 """``lastindex`` of a head: a part (groups 2 to 4: id, message, type), a delta (5 and 6: message,
 part), a message's info (7: id), anything else (8: its type)."""
 
-REQUEST = "step.requested"
-HEADER = "segment"
+REQUEST_TYPE = "step.requested"
+HEADER_TYPE = "segment"
 Json = dict[str, Any]
 
 _TYPES = {PART: "message.part.updated", DELTA: "message.part.delta", INFO: "message.updated"}
@@ -223,8 +225,8 @@ def type_of(line: bytes) -> str:
     """Return the record type of a line in any format; empty when it has none."""
     match = HEAD.match(line)
     if match is not None:
-        kind = match.lastindex or 0
-        return _TYPES[kind] if kind in _TYPES else match[OTHER].decode("ascii")
+        head_kind = match.lastindex or 0
+        return _TYPES[head_kind] if head_kind in _TYPES else match[OTHER].decode("ascii")
     data = load_line(line)
     return "" if data is None else str(data.get("type", ""))
 
@@ -286,9 +288,9 @@ def record_of(line: bytes, expand: Callable[[Json], Json] | None = None) -> Reco
     data = load_line(line)
     if data is None:
         raise UnreadableLine("The line is not a JSON object.")
-    if data.get("type") == HEADER:
+    if data.get("type") == HEADER_TYPE:
         return None  # a second header: another process had already written one when this one was written
-    if expand is not None and data.get("type") == REQUEST:
+    if expand is not None and data.get("type") == REQUEST_TYPE:
         try:
             data = expand(data)
         except ValueError as error:
@@ -302,9 +304,11 @@ def record_of(line: bytes, expand: Callable[[Json], Json] | None = None) -> Reco
     except ValidationError as error:
         if is_unknown(error):
             return None
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(step) for step in first["loc"])
-        raise UnreadableLine(f"The record is not valid at {where!r}: {first['msg']}.") from error
+        first_error = error.errors(include_url=False)[0]
+        location = ".".join(str(step) for step in first_error["loc"])
+        raise UnreadableLine(
+            f"The record is not valid at {location!r}: {first_error['msg']}."
+        ) from error
 
 
 def event_in(line: bytes) -> Event | None:

@@ -98,17 +98,17 @@ class NoteFiles:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     """Its secrets are removed from what is written."""
 
-    def read(self, *sessions: str) -> NoteLines:
+    def read(self, *session_ids: str) -> NoteLines:
         """Return the lines about some sessions, of all files; each file is read once."""
         paths: dict[Path, None] = {}
-        for session in sessions:
+        for session_id in session_ids:
             with suppress(UserError):
-                paths[self.file_of(session)] = None
+                paths[self.file_of(session_id)] = None
         paths |= dict.fromkeys(self.find_files())
         files = [read_note_file(path) for path in paths]
-        session_ids = frozenset(sessions)
+        asked_ids = frozenset(session_ids)
         return NoteLines(
-            tuple(line for notes in files for line in notes.lines if line.session in session_ids),
+            tuple(line for notes in files for line in notes.lines if line.session in asked_ids),
             tuple(problem for notes in files for problem in notes.problems),
         )
 
@@ -135,19 +135,19 @@ class NoteFiles:
         """
         values = secret_values(self.environment)
         clean_lines = [_without_secrets(line, partial(scrub, values=values)) for line in lines]
-        by_file: dict[Path, list[NoteLine]] = {}
+        lines_by_file: dict[Path, list[NoteLine]] = {}
         for line in clean_lines:
-            by_file.setdefault(file or self.file_of(line.session), []).append(line)
-        for path, added in by_file.items():
-            append_note_lines(path, added)
+            lines_by_file.setdefault(file or self.file_of(line.session), []).append(line)
+        for path, file_lines in lines_by_file.items():
+            append_note_lines(path, file_lines)
         return clean_lines
 
     def merge(
-        self, other: NoteLines, sessions: Collection[str], file: Path | None = None
+        self, other: NoteLines, session_ids: Collection[str], file: Path | None = None
     ) -> MergedNotes:
         """Add the lines of another file that are missing here; those on other sessions are left out."""
-        own_lines = [line for line in other.lines if line.session in sessions]
-        known_ids = {line.id for line in self.read(*sessions).lines}
+        own_lines = [line for line in other.lines if line.session in session_ids]
+        known_ids = {line.id for line in self.read(*session_ids).lines}
         missing_lines = {line.id: line for line in own_lines if line.id not in known_ids}
         self.append([*missing_lines.values()], file)
         return MergedNotes(
@@ -158,15 +158,19 @@ class NoteFiles:
         )
 
     def merge_folder(
-        self, own_folder: Path, other_folder: Path, sessions: Collection[str]
+        self, own_folder: Path, other_folder: Path, session_ids: Collection[str]
     ) -> MergedNotes:
         """Add what is missing of the notes in another copy of a folder, each beside the same recording as there."""
-        merged_notes = self.merge(read_note_file(notes_beside(other_folder)), sessions)
+        merged_notes = self.merge(read_note_file(notes_beside(other_folder)), session_ids)
         for path in _notes_in_folder(other_folder):
-            file = own_folder / path.relative_to(other_folder)
-            has_recording = file.with_name(file.name.removesuffix(NOTES_ENDING)).exists()
-            own_file = file if has_recording else None
-            merged_notes = merged_notes.plus(self.merge(read_note_file(path), sessions, own_file))
+            notes_path = own_folder / path.relative_to(other_folder)
+            has_recording = notes_path.with_name(
+                notes_path.name.removesuffix(NOTES_ENDING)
+            ).exists()
+            own_file = notes_path if has_recording else None
+            merged_notes = merged_notes.plus(
+                self.merge(read_note_file(path), session_ids, own_file)
+            )
         return merged_notes
 
 
@@ -177,17 +181,17 @@ def notes_beside(recording: Path) -> Path:
 
 def recording_notes(recording: Path) -> NoteFiles:
     """Return the notes on the sessions of a recording; of a folder of recordings, also those of each one in it."""
-    beside = notes_beside(Path(os.path.abspath(recording)))  # noqa: PTH100  resolve() would follow links
-    return NoteFiles(lambda _session: beside, partial(_notes_in_folder, recording))
+    notes_path = notes_beside(Path(os.path.abspath(recording)))  # noqa: PTH100  resolve() would follow links
+    return NoteFiles(lambda _session: notes_path, partial(_notes_in_folder, recording))
 
 
 def project_notes(layout: "Layout") -> NoteFiles:
     """Return the notes on the sessions of a project, each in the session's folder."""
 
-    def file_of(session: str) -> Path:
-        folder = layout.session(session)
+    def file_of(session_id: str) -> Path:
+        folder = layout.session(session_id)
         if not folder.is_dir():
-            raise NotFound(f"There is no session {session!r} in {str(layout.root)!r}.")
+            raise NotFound(f"There is no session {session_id!r} in {str(layout.root)!r}.")
         return folder / STORED_NOTES
 
     return NoteFiles(file_of)
@@ -245,7 +249,7 @@ def read_note_file(path: Path, *, follow: bool = False) -> NoteLines:
     problems: list[Problem] = []
     for number, line_bytes in enumerate(content.split(b"\n"), start=1):
         if line_bytes.strip():
-            parsed_line = _parsed_line(line_bytes)
+            parsed_line = _parse_line(line_bytes)
             if isinstance(parsed_line, NoteLine):
                 lines.append(parsed_line)
             else:
@@ -257,7 +261,7 @@ def read_note_file(path: Path, *, follow: bool = False) -> NoteLines:
     return NoteLines(tuple(lines), tuple(problems))
 
 
-def _parsed_line(line_bytes: bytes) -> NoteLine | str:
+def _parse_line(line_bytes: bytes) -> NoteLine | str:
     """Return the line, or a sentence on why it cannot be read."""
     if len(line_bytes) > MAX_LINE_BYTES:
         return "It is too long for a note, and is left out."

@@ -25,8 +25,8 @@ async def call_answer_function(function: Callable[[Request], Answer], request: R
     def run() -> None:
         try:
             answer_future.set_result(context.run(function, request))
-        except BaseException as raised:  # noqa: BLE001 - it is raised where the answer is awaited
-            answer_future.set_exception(raised)
+        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
+            answer_future.set_exception(error)
 
     threading.Thread(target=run, name="scripted-answer", daemon=True).start()
     return await asyncio.wrap_future(answer_future)

@@ -14,6 +14,9 @@ from typing import Any
 from palimpsest.model.script import Disconnect, EndEarly, Pause
 from palimpsest.testing.openai_anthropic_wire import Frame
 
+DISCARDED_BYTES = 1024
+"""Bytes that are read at once while a client is watched for its disconnection."""
+DISCONNECT_DELAY_SECONDS = 0.02
 SECRET_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"})
 
 
@@ -47,7 +50,7 @@ async def cancel_on_disconnect(
 
     async def watch() -> None:
         with suppress(ConnectionError):
-            while await reader.read(1024):
+            while await reader.read(DISCARDED_BYTES):
                 pass
         request.closed_after = time.monotonic() - request.at
         answer_task.cancel()
@@ -67,8 +70,8 @@ async def cancel_on_disconnect(
 async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest:
     """Read one request; headers with keys are left out."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    request_line, *lines = head.split("\r\n")
-    pairs = (line.split(":", 1) for line in lines if ":" in line)
+    request_line, *header_lines = head.split("\r\n")
+    pairs = (line.split(":", 1) for line in header_lines if ":" in line)
     headers = {name.strip().lower(): value.strip() for name, value in pairs}
     body_bytes = await reader.readexactly(int(headers.get("content-length", "0")))
     public_headers = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
@@ -131,7 +134,7 @@ async def send_stream(
                 await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
             case Disconnect():
                 # The client must have read what was sent, since a reset may discard it.
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(DISCONNECT_DELAY_SECONDS)
                 writer.transport.abort()
                 return
             case EndEarly():

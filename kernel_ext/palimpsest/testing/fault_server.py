@@ -36,17 +36,17 @@ from palimpsest.testing.openai_anthropic_wire import (
     openai_frames,
 )
 
-CHECK_SECONDS = 0.05
+CHECK_INTERVAL_SECONDS = 0.05
 """The condition of ``wait_until`` is also checked this often, since it may not depend on the server's events."""
 REFUSED_STATUS = 400
 """The status of a request that fails its check, or comes after the last answer."""
-ERRORS: dict[WireFormat, Callable[[Failure], bytes]] = {
+ERROR_WRITERS: dict[WireFormat, Callable[[Failure], bytes]] = {
     "openai": openai_error,
     "anthropic": anthropic_error,
     "gemini": gemini_error,
     "mistral": mistral_error,
 }
-FRAMES: dict[WireFormat, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]] = {
+FRAME_WRITERS: dict[WireFormat, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]] = {
     "openai": openai_frames,
     "anthropic": anthropic_frames,
     "gemini": gemini_frames,
@@ -146,10 +146,12 @@ class FaultServer:
         deadline = None if seconds is None else time.monotonic() + seconds
         with self._changed:
             while not ready():
-                seconds_left = CHECK_SECONDS if deadline is None else deadline - time.monotonic()
+                seconds_left = (
+                    CHECK_INTERVAL_SECONDS if deadline is None else deadline - time.monotonic()
+                )
                 if seconds_left <= 0:
                     return False
-                self._changed.wait(min(seconds_left, CHECK_SECONDS))
+                self._changed.wait(min(seconds_left, CHECK_INTERVAL_SECONDS))
         return True
 
     def _notify(self) -> None:
@@ -238,16 +240,16 @@ class FaultServer:
             request.completed = True
 
     async def _answer(self, request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
-        dialect = wire_format_of(request.path)
+        wire_format = wire_format_of(request.path)
         if self._check is not None:
             request.problems += self._check(request.path, request.body)
         refusal = fails(REFUSED_STATUS, " ".join(request.problems))
         answer = refusal if request.problems else await self._next_answer(request)
         if answer.failure is not None:
-            body = ERRORS[dialect](answer.failure)
+            body = ERROR_WRITERS[wire_format](answer.failure)
             await send_json(writer, answer.failure.status, body, answer.failure.headers)
             return
-        frames = FRAMES[dialect](
+        frames = FRAME_WRITERS[wire_format](
             answer,
             model_of(request.path, request.body),
             len(request.raw),
@@ -260,7 +262,7 @@ class FaultServer:
         if not self._answers:
             message = f"The script has no answer for request {len(self.requests)}."
             return fails(REFUSED_STATUS, message)
-        scripted = self._answers.pop(0)
-        if isinstance(scripted, ModelAnswer):
-            return scripted
-        return await call_answer_function(scripted, request)
+        scripted_answer = self._answers.pop(0)
+        if isinstance(scripted_answer, ModelAnswer):
+            return scripted_answer
+        return await call_answer_function(scripted_answer, request)

@@ -50,14 +50,14 @@ def gemini_frames(
 ) -> Iterator[Frame]:
     """Yield the frames of a ``streamGenerateContent`` response."""
     for action in answer.actions:
-        yield from _frames(answer, action, model)
+        yield from _action_frames(answer, action, model)
         if isinstance(action, Disconnect | EndEarly):
             return
-    usage = _usage(answer.natural_usage(prompt_chars))
+    usage = _usage_fields(answer.natural_usage(prompt_chars))
     yield _sse([], model, finish=answer.finish or "STOP", usage=usage)
 
 
-def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
+def _action_frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
     match action:
         case Say():
             yield from (_sse([{"text": piece}], model) for piece in answer.pieces(action.text))
@@ -74,7 +74,7 @@ def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
             for piece in answer.pieces(action.text):
                 yield _sse([{"text": piece, "thought": True}], model)
         case ScriptedCall():
-            yield _sse([_call(action, answer)], model)
+            yield _sse([_call_part(action, answer)], model)
         case Malformed():
             yield f"{action.line}\n\n".encode()
         case StreamError():
@@ -84,7 +84,7 @@ def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
             yield action
 
 
-def _call(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
+def _call_part(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
     try:
         arguments = json.loads(call.raw)
     except ValueError:
@@ -95,14 +95,14 @@ def _call(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
         function_call["id"] = call.id
     thoughts = (action for action in answer.actions if isinstance(action, Think))
     signatures = [thought.signature for thought in thoughts if thought.signature]
-    first = next(action for action in answer.actions if isinstance(action, ScriptedCall))
+    first_call = next(action for action in answer.actions if isinstance(action, ScriptedCall))
     part: dict[str, Any] = {"functionCall": function_call}
-    if signatures and call is first:
+    if signatures and call is first_call:
         part["thoughtSignature"] = signatures[-1]
     return part
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def _usage_fields(usage: Usage) -> dict[str, Any]:
     return {
         "promptTokenCount": usage.prompt,
         "candidatesTokenCount": usage.output,

@@ -17,16 +17,16 @@ from palimpsest.transcript.errors import ConfigError
 if TYPE_CHECKING:
     from palimpsest.public.session_object import Session
 
-SCRIPTED = "scripted/model"
-SETTINGS: Mapping[str, Any] = {"titles": False}
+SCRIPTED_MODEL = "scripted/model"
+DEFAULT_SETTINGS: Mapping[str, Any] = {"titles": False}
 """No titles: generating one is a request of its own, which would use up a scripted answer."""
 SCRIPTED_SETTINGS: Mapping[str, Any] = {
-    "model": SCRIPTED,
-    "models": {SCRIPTED: {"window": 200_000, "output": 8_000}},
+    "model": SCRIPTED_MODEL,
+    "models": {SCRIPTED_MODEL: {"window": 200_000, "output": 8_000}},
 }
 REHEARSAL_SETTINGS: Mapping[str, Any] = {"model": "rehearsal/rules"}
 
-OPTION = "option: "
+OPTION_PREFIX = "option: "
 """Prefix of configuration problems that are about settings passed to the application."""
 KEPT_VARIABLES = (
     "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC",
@@ -64,9 +64,11 @@ def isolated_session(
     from palimpsest.public.session_object import open_session
 
     model_settings = SCRIPTED_SETTINGS if model is not None else REHEARSAL_SETTINGS
-    with tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True) as temporary:
-        home = Path(temporary, "home")
-        start_folder = Path(folder) if folder is not None else Path(temporary, "project")
+    with tempfile.TemporaryDirectory(
+        prefix="palimpsest-", ignore_cleanup_errors=True
+    ) as temporary_folder:
+        home = Path(temporary_folder, "home")
+        start_folder = Path(folder) if folder is not None else Path(temporary_folder, "project")
         home.mkdir()
         # Without it, a parent folder with sessions would be the project.
         start_folder.mkdir(parents=True, exist_ok=True)
@@ -74,12 +76,16 @@ def isolated_session(
         app = App(
             start=start_folder,
             environment={**_environment(home), **(environment or {})},
-            overrides={**SETTINGS, **model_settings, **(settings or {})},
+            overrides={**DEFAULT_SETTINGS, **model_settings, **(settings or {})},
             model=None if model is None else lambda _: model,
         )
         try:
             # Problems in the passed settings would otherwise only be reported.
-            problems = [p.removeprefix(OPTION) for p in app.config.problems if p.startswith(OPTION)]
+            problems = [
+                p.removeprefix(OPTION_PREFIX)
+                for p in app.config.problems
+                if p.startswith(OPTION_PREFIX)
+            ]
             if problems:
                 raise ConfigError(f"Mend the settings of isolated_session: {' '.join(problems)}")
             for function in tools:

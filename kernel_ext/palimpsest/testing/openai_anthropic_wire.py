@@ -64,17 +64,21 @@ def _sse(value: Any, event: str | None = None) -> bytes:
     return f"{head}data: {json.dumps(value)}\n\n".encode()
 
 
-def _natural_finish(answer: ModelAnswer, called: str, stopped: str) -> str:
+def _natural_finish(answer: ModelAnswer, finish_with_calls: str, finish_without_calls: str) -> str:
     if answer.finish is not None:
         return answer.finish
-    return called if any(isinstance(action, ScriptedCall) for action in answer.actions) else stopped
+    return (
+        finish_with_calls
+        if any(isinstance(action, ScriptedCall) for action in answer.actions)
+        else finish_without_calls
+    )
 
 
 def openai_frames(
     answer: ModelAnswer, model: str, prompt_chars: int, first_call: int = 1
 ) -> Iterator[Frame]:
     """Yield the frames of a chat completion stream; calls without an id count from ``first_call``."""
-    writer = _OpenAI(answer, model, first_call)
+    writer = _OpenAIChunkWriter(answer, model, first_call)
     yield writer.chunk({"role": "assistant", "content": ""})
     for action in answer.actions:
         yield from writer.frames(action)
@@ -87,14 +91,14 @@ def openai_frames(
     yield b"data: [DONE]\n\n"
 
 
-class _OpenAI:
+class _OpenAIChunkWriter:
     """Writes the chunks of one chat completion."""
 
     def __init__(self, answer: ModelAnswer, model: str, first_call: int) -> None:
         self._answer = answer
         self._model = model
         self._call_count = 0
-        self._start = first_call
+        self._first_call_number = first_call
 
     def chunk(
         self,
@@ -143,9 +147,9 @@ class _OpenAI:
 
     def _call(self, call: ScriptedCall) -> Iterator[Frame]:
         index, self._call_count = self._call_count, self._call_count + 1
-        identifier = call.id or f"call_{self._start + index}"
+        call_id = call.id or f"call_{self._first_call_number + index}"
         first = {"name": call.tool, "arguments": ""}
-        head = {"index": index, "id": identifier, "type": "function", "function": first}
+        head = {"index": index, "id": call_id, "type": "function", "function": first}
         yield self.chunk({"tool_calls": [head]})
         for piece in self._answer.pieces(call.raw):
             part = {"index": index, "function": {"arguments": piece}}
@@ -157,7 +161,7 @@ def anthropic_frames(
 ) -> Iterator[Frame]:
     """Yield the frames of a messages stream; calls without an id count from ``first_call``."""
     usage = answer.natural_usage(prompt_chars)
-    writer = _Anthropic(answer, first_call)
+    writer = _AnthropicBlockWriter(answer, first_call)
     usage_at_start = {
         "input_tokens": usage.input,
         "cache_read_input_tokens": usage.cache_read,
@@ -189,35 +193,37 @@ def anthropic_frames(
     yield _sse({"type": "message_stop"}, "message_stop")
 
 
-def anthropic_run(run: ProviderRun) -> list[dict[str, Any]]:
+def anthropic_run_blocks(run: ProviderRun) -> list[dict[str, Any]]:
     """Return the blocks of a tool that Anthropic runs: its call, and its result where it has come."""
     call = {"type": run.kind, "id": run.id, "name": run.tool, "input": run.input}
     if run.kind == "mcp_tool_use":
         call["server_name"] = "scripted"
-    kind = "mcp" if run.kind == "mcp_tool_use" else run.tool
-    result = {"type": f"{kind}_tool_result", "tool_use_id": run.id, "content": run.result}
+    result_prefix = "mcp" if run.kind == "mcp_tool_use" else run.tool
+    result = {"type": f"{result_prefix}_tool_result", "tool_use_id": run.id, "content": run.result}
     return ([call] if run.kind else []) + ([result] if run.result is not None else [])
 
 
-class _Anthropic:
+class _AnthropicBlockWriter:
     """Writes the content blocks of one message."""
 
     def __init__(self, answer: ModelAnswer, first_call: int) -> None:
         self._answer = answer
-        self._block = -1
+        self._block_index = -1
         self._call_count = first_call - 1
 
     def _start(self, block: dict[str, Any]) -> bytes:
-        self._block += 1
-        value = {"type": "content_block_start", "index": self._block, "content_block": block}
+        self._block_index += 1
+        value = {"type": "content_block_start", "index": self._block_index, "content_block": block}
         return _sse(value, "content_block_start")
 
     def _delta(self, delta: dict[str, Any]) -> bytes:
-        value = {"type": "content_block_delta", "index": self._block, "delta": delta}
+        value = {"type": "content_block_delta", "index": self._block_index, "delta": delta}
         return _sse(value, "content_block_delta")
 
     def _stop(self) -> bytes:
-        return _sse({"type": "content_block_stop", "index": self._block}, "content_block_stop")
+        return _sse(
+            {"type": "content_block_stop", "index": self._block_index}, "content_block_stop"
+        )
 
     def frames(self, action: Action) -> Iterator[Frame]:
         match action:
@@ -246,7 +252,7 @@ class _Anthropic:
         yield self._stop()
 
     def _run(self, action: ProviderRun) -> Iterator[Frame]:
-        for block in anthropic_run(action):
+        for block in anthropic_run_blocks(action):
             input_json = json.dumps(block.get("input", {}))
             yield self._start({**block, "input": {}} if "input" in block else block)
             for piece in self._answer.pieces(input_json) if "input" in block else ():
@@ -267,8 +273,8 @@ class _Anthropic:
 
     def _call(self, call: ScriptedCall) -> Iterator[Frame]:
         self._call_count += 1
-        identifier = call.id or f"toolu_{self._call_count}"
-        yield self._start({"type": "tool_use", "id": identifier, "name": call.tool, "input": {}})
+        call_id = call.id or f"toolu_{self._call_count}"
+        yield self._start({"type": "tool_use", "id": call_id, "name": call.tool, "input": {}})
         for piece in self._answer.pieces(call.raw):
             yield self._delta({"type": "input_json_delta", "partial_json": piece})
         yield self._stop()

@@ -33,7 +33,7 @@ from palimpsest.model.script import (
 )
 from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.testing.answer_functions import call_answer_function
-from palimpsest.testing.openai_anthropic_wire import anthropic_run
+from palimpsest.testing.openai_anthropic_wire import anthropic_run_blocks
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import ApiError, AuthError, ErrorValue, ModelFailed, UnknownError
 from palimpsest.transcript.provider_profile.profile import model_family
@@ -43,9 +43,9 @@ from palimpsest.transcript.values import Usage
 ScriptedAnswer = ModelAnswer | Callable[[ModelRequest], ModelAnswer]
 """An answer, or a function that returns it for a request; it runs on a thread of its own, and may wait."""
 
-RETRYABLE_STATUS = frozenset({408, 409, 429})
+RETRYABLE_STATUSES = frozenset({408, 409, 429})
 MIN_SERVER_ERROR_STATUS = 500
-UNAUTHORIZED = 401
+UNAUTHORIZED_STATUS = 401
 
 
 class ScriptedModel:
@@ -155,13 +155,13 @@ class ScriptedModel:
 
 def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> ErrorValue:
     """Return the error value that the adapter would create for this error response."""
-    if failure.status == UNAUTHORIZED:
+    if failure.status == UNAUTHORIZED_STATUS:
         return AuthError(provider=provider, message=auth_sentence(provider, failure.message))
     if is_overflow(failure.message, failure.code, failure.status, refusals):
         return overflow_error(failure.message, refusals)
     code = refusal_code(failure.message, failure.code, refusals)
     has_retryable_status = (
-        failure.status in RETRYABLE_STATUS or failure.status >= MIN_SERVER_ERROR_STATUS
+        failure.status in RETRYABLE_STATUSES or failure.status >= MIN_SERVER_ERROR_STATUS
     )
     return ApiError(
         message=failure.message,
@@ -194,7 +194,7 @@ def _reasoning_deltas(
 
 def _read_provider_run(provider_calls: ProviderCalls, run: ProviderRun) -> None:
     """Pass a tool run of the provider to ``provider_calls``, as Anthropic's blocks."""
-    for block in anthropic_run(run):
+    for block in anthropic_run_blocks(run):
         provider_calls.read_chunk({"type": "content_block_start", "content_block": block})
         provider_calls.read_chunk({"type": "content_block_stop"})
 

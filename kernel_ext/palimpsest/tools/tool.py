@@ -120,7 +120,7 @@ class PythonOutcome:
     """MIME types of the rich results that the cell displays itself."""
     shown_results: tuple[ShownResult, ...] = ()
     """The rich results that no cell displays, without figures."""
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    input_checksums: Mapping[str, str] = field(default_factory=dict)
     """Checksums, before the run, of the variables that the code reads, by name."""
     notes: tuple[str, ...] = ()
     """Sentences on changes that the code left in the process, with the code that undoes each."""

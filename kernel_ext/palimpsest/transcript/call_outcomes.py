@@ -62,7 +62,7 @@ class CallOutcome:
 
 
 REFUSERS = frozenset({"person", "cancel", "headless", "rule", "engine"})
-"""Refusals that a call's row describes completely; the error repeats them in a sentence for the model."""
+"""The authors of refusals that a call's row describes completely; the error repeats these for the model."""
 
 
 def is_refusal_in_row(outcome: CallOutcome) -> bool:
@@ -92,10 +92,14 @@ def call_outcome(part: ToolPart, reply: Reply | None = None) -> CallOutcome:
 
 
 def _refusal(state: ToolFailed, reply: Reply | None) -> Reply | None:
-    by = state.metadata.get(REFUSED_BY)
-    if isinstance(by, str) and by:
-        why = state.metadata.get(REFUSED_WHY)
-        return Reply(answer="reject", by=by, feedback=why if isinstance(why, str) and why else None)
+    refuser = state.metadata.get(REFUSED_BY)
+    if isinstance(refuser, str) and refuser:
+        reason = state.metadata.get(REFUSED_WHY)
+        return Reply(
+            answer="reject",
+            by=refuser,
+            feedback=reason if isinstance(reason, str) and reason else None,
+        )
     return reply if reply is not None and reply.answer == "reject" else None
 
 

@@ -41,7 +41,7 @@ class GrownRows(Generic[T]):
     def __init__(self) -> None:
         self._lists: tuple[Sequence[Any], ...] = ()
         self._rows: tuple[T, ...] = ()
-        self._key: Hashable = None
+        self._subject: Hashable = None
 
     def grown_rows(
         self,
@@ -52,17 +52,17 @@ class GrownRows(Generic[T]):
     ) -> tuple[T, ...]:
         """Return a row for each position; at most ``max_unchanged`` earlier rows are kept."""
         unchanged_count = 0
-        if subject == self._key and len(lists) == len(self._lists):
+        if subject == self._subject and len(lists) == len(self._lists):
             unchanged_count = min(map(common_beginning, self._lists, lists))
             if max_unchanged is not None:
                 unchanged_count = min(unchanged_count, max_unchanged)
         count = min(map(len, lists))
         if unchanged_count < len(self._rows) or unchanged_count < count:
             rows = list(self._rows[:unchanged_count])
-            for place in range(unchanged_count, count):
-                rows.append(make_row(place, rows))
+            for index in range(unchanged_count, count):
+                rows.append(make_row(index, rows))
             self._rows = tuple(rows)
-        self._lists, self._key = lists, subject
+        self._lists, self._subject = lists, subject
         return self._rows
 
 
@@ -72,7 +72,7 @@ class GrownColumns:
     def __init__(self) -> None:
         self._values: Sequence[Any] = ()
         self._column_values: dict[str, tuple[Any, ...]] = {}
-        self._key: Hashable = None
+        self._subject: Hashable = None
 
     def grown_columns(
         self,
@@ -82,13 +82,16 @@ class GrownColumns:
     ) -> Mapping[str, Any]:
         """Return a column for each function, which must depend on one value and ``subject`` alone."""
         unchanged_count = 0
-        if subject == self._key and self._column_values.keys() == columns.keys():
+        if subject == self._subject and self._column_values.keys() == columns.keys():
             unchanged_count = common_beginning(self._values, values)
         if unchanged_count < max(len(values), len(self._values)) or not self._column_values:
-            new = values[unchanged_count:]
+            new_values = values[unchanged_count:]
             self._column_values = {
-                name: (*self._column_values.get(name, ())[:unchanged_count], *map(make_row, new))
-                for name, make_row in columns.items()
+                name: (
+                    *self._column_values.get(name, ())[:unchanged_count],
+                    *map(compute_value, new_values),
+                )
+                for name, compute_value in columns.items()
             }
-        self._values, self._key = values, subject
+        self._values, self._subject = values, subject
         return self._column_values

@@ -12,6 +12,7 @@ Prefix = Literal["ses", "msg", "prt", "per", "que", "pmt", "req", "dec", "note"]
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ENTROPY_LENGTH = 10
+NUMBER_DIGITS = 16
 COUNTER_RANGE = 4096
 FIELD_MASK = (1 << 64) - 1
 
@@ -29,7 +30,7 @@ def encode(
 
 def time_of(identifier: str, *, descending: bool = False) -> int:
     """Return the time, in milliseconds since 1970, at which an id was created."""
-    number = int(identifier.partition("_")[2][:16], 16)
+    number = int(identifier.partition("_")[2][:NUMBER_DIGITS], 16)
     if descending:
         number ^= FIELD_MASK
     return number // COUNTER_RANGE
@@ -49,12 +50,12 @@ class Ids:
     def __init__(self, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
         self._clock = clock
         self._entropy = entropy
-        self._last = 0
+        self._last_number = 0
 
     def new(self, prefix: Prefix, *, descending: bool = False) -> str:
         """Return a new id; sessions have descending ids, so that the newest sorts first."""
-        self._last = max(self._last + 1, self._clock() * COUNTER_RANGE + 1)
-        time_ms, counter = divmod(self._last, COUNTER_RANGE)
+        self._last_number = max(self._last_number + 1, self._clock() * COUNTER_RANGE + 1)
+        time_ms, counter = divmod(self._last_number, COUNTER_RANGE)
         entropy = self._entropy(ENTROPY_LENGTH)
         return encode(prefix, time_ms, counter, entropy, descending=descending)
 

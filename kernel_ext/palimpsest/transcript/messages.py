@@ -139,7 +139,7 @@ STOP_REASONS: tuple[StoppedBy, ...] = get_args(StoppedBy)
 KERNEL_ENDED = ("Interrupted: the kernel ended before the answer did.", "The kernel ends.")
 """Error messages of answers that the end of the kernel interrupted, and not a user."""
 
-_BY_FINISH: dict[str, StoppedBy] = {
+_REASON_BY_FINISH: dict[str, StoppedBy] = {
     "stop": "finished",
     "length": "length",
     "content-filter": "content_filter",
@@ -176,7 +176,7 @@ def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
             return reason
     if info.error is not None:
         return stop_reason_of_error(info.error)
-    return _BY_FINISH.get(info.finish or "")
+    return _REASON_BY_FINISH.get(info.finish or "")
 
 
 def stop_reason_of_error(error: ErrorValue) -> StoppedBy:

@@ -34,7 +34,7 @@ MAX_SENT_TEXT_CHARS = 8_000
 """Maximum characters of a call's result that are sent as text."""
 HIDDEN_PREFIX = "encrypted"
 """Prefix of fields that only the provider can read."""
-MAX_PIECE_CHARS = 60_000
+MAX_RESULT_CHARS = 60_000
 """Maximum characters of one result's text; the provider's own block is stored whole beside it."""
 
 
@@ -107,25 +107,25 @@ def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
     if item_type in CLIENT_ITEMS:
         return None
     action = item.get("action")
-    inputs = {}
+    input_fields = {}
     if isinstance(action, dict):
-        inputs = {k: v for k, v in action.items() if k != "sources" and v is not None}
-    inputs |= {k: item[k] for k in ("queries", "code", "revised_prompt") if item.get(k)}
-    inputs |= _written_input(item.get("arguments"))
+        input_fields = {k: v for k, v in action.items() if k != "sources" and v is not None}
+    input_fields |= {k: item[k] for k in ("queries", "code", "revised_prompt") if item.get(k)}
+    input_fields |= _parsed_arguments(item.get("arguments"))
     output = next((item[key] for key in ("output", "outputs", "results") if item.get(key)), None)
     name = item.get("name")
     is_failed = item.get("status") == "failed" or bool(item.get("error"))
     sources = action.get("sources") if isinstance(action, dict) else None
     return ResponsesItem(
         tool=name if isinstance(name, str) and name else item_type.removesuffix("_call"),
-        input=inputs,
+        input=input_fields,
         output=result_text(output),
         problem=(result_text(item.get("error")) or "it failed") if is_failed else None,
         sources=_listed_sources(sources if isinstance(sources, list) else ()),
     )
 
 
-def _written_input(arguments: Any) -> dict[str, Any]:
+def _parsed_arguments(arguments: Any) -> dict[str, Any]:
     try:
         value = json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
@@ -155,7 +155,7 @@ def result_error(content: Any) -> str | None:
 def result_text(content: Any) -> str:
     """Return the content of a provider's result as text, without encrypted fields."""
     text = _content_text(content).strip()
-    return text if len(text) <= MAX_PIECE_CHARS else text[:MAX_PIECE_CHARS] + "\n…"
+    return text if len(text) <= MAX_RESULT_CHARS else text[:MAX_RESULT_CHARS] + "\n…"
 
 
 def _content_text(content: Any) -> str:
@@ -174,13 +174,13 @@ def _content_text(content: Any) -> str:
 def _listed_sources(items: Iterable[Any]) -> tuple[tuple[str, str], ...]:
     """Return address and title of each item that has an address."""
     return tuple(
-        (item["url"], _title(item))
+        (item["url"], _source_title(item))
         for item in items
         if isinstance(item, dict) and isinstance(item.get("url"), str)
     )
 
 
-def _title(source: Mapping[str, Any]) -> str:
+def _source_title(source: Mapping[str, Any]) -> str:
     title, age = source.get("title"), source.get("page_age")
     text = title if isinstance(title, str) else ""
     return f"{text} ({age})" if text and isinstance(age, str) and age else text

@@ -71,8 +71,8 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, is_over: boo
         elif not _is_of_attempt(part):
             is_answered = error is None or any(step_end >= index for step_end in step_ends)
             close_run("answered" if is_answered else _retry_outcome(error))
-    messages = {part.error.message for part in retry_parts}
-    if error is not None and messages == {error.message}:
+    error_messages = {part.error.message for part in retry_parts}
+    if error is not None and error_messages == {error.message}:
         error_attempts += len(retry_parts)
         merged_ids.update(part.id for part in retry_parts)
     else:
@@ -99,13 +99,13 @@ def retry_words(run: RetryRun) -> str:
     count_text = "Failed once" if run.failed_count == 1 else f"Failed {run.failed_count} times"
     wait = run.waited_seconds
     answered = "then answered" if wait is None else f"answered after {duration(wait)} of waiting"
-    ends = {
+    outcome_clauses = {
         "open": "; it is sent again.",
         "answered": f"; {answered}.",
         "stopped": ", then stopped.",
         "failed": ", then for good.",
     }
-    return f"{reasons_text} {count_text}{ends[run.outcome]}"
+    return f"{reasons_text} {count_text}{outcome_clauses[run.outcome]}"
 
 
 def _retry_run(parts: Sequence[RetryPart], outcome: RetryEnd) -> RetryRun:

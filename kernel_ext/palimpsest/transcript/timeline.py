@@ -70,6 +70,7 @@ class TimelineItem:
     """Digest of its content, the same for equal contents."""
     text: Literal["kept", "none", "encrypted", "not recorded"] = "kept"
     created: int | None = None
+    """Milliseconds since 1970; None where it is not recorded."""
     is_error: bool = False
     covers: tuple[int, ...] = ()
     """The items that a summary replaced; empty for other items."""
@@ -353,10 +354,10 @@ class Timeline:
         if not moved_items:
             return own_order
         # Items have odd numbers in their own order; a moved one comes just before the item that it names.
-        places = [*range(1, 2 * len(self.items), 2)]
+        sort_keys = [*range(1, 2 * len(self.items), 2)]
         for index, before in moved_items:
-            places[index] = 2 * before
-        order = sorted(own_order, key=places.__getitem__)
+            sort_keys[index] = 2 * before
+        order = sorted(own_order, key=sort_keys.__getitem__)
         return own_order if order == [*own_order] else tuple(order)
 
     @cached_property
@@ -393,10 +394,10 @@ class Timeline:
             for transition in self.transitions[unchanged_count:]:
                 transitions[transition.item] = [*transitions.get(transition.item, ()), transition]
         else:
-            lists: dict[int, list[Transition]] = {}
+            transitions_by_item: dict[int, list[Transition]] = {}
             for transition in self.transitions:
-                lists.setdefault(transition.item, []).append(transition)
-            transitions.update(lists)
+                transitions_by_item.setdefault(transition.item, []).append(transition)
+            transitions.update(transitions_by_item)
         self.earlier["by item"] = self.transitions, transitions
         return transitions
 
@@ -405,8 +406,8 @@ class Timeline:
         transitions = self.by_item.get(item)
         if not transitions:
             return None
-        place = bisect_right(transitions, request, key=lambda transition: transition.request)
-        newest = transitions[place - 1] if place else None
+        position = bisect_right(transitions, request, key=lambda transition: transition.request)
+        newest = transitions[position - 1] if position else None
         return None if newest is None or newest.state == "whole" else newest
 
     def state(self, item: int, request: int) -> ItemState | None:

@@ -19,7 +19,7 @@ COMMAND_KEY = "command"
 def user_notice(
     part_id: str, session_id: str, message_id: str, subject: str, sentence: str
 ) -> TextPart:
-    """Return a notice as a part; ``subject`` is its subject."""
+    """Return a notice as a text part that no model is sent; its metadata name its subject."""
     return TextPart(
         id=part_id,
         session_id=session_id,

@@ -75,8 +75,10 @@ class Price(Value):
 
     def at(self, prompt_tokens: float, service_tier: str = "") -> "Price":
         """Return the prices that hold for a prompt of so many tokens in a service tier."""
-        of_tier = (each.price for each in self.services if each.service_tier == service_tier)
-        price = next(of_tier, self)
+        tier_prices = (
+            service.price for service in self.services if service.service_tier == service_tier
+        )
+        price = next(tier_prices, self)
         for tier in price.tiers:
             if prompt_tokens > tier.above:
                 price = tier.price
@@ -209,14 +211,14 @@ class Usage(Value):
         if rates.input is None or rates.output is None:
             return None
         read_rate = rates.input if rates.cache_read is None else rates.cache_read
-        write = rates.input if rates.cache_write is None else rates.cache_write
-        hour = write if rates.cache_write_hour is None else rates.cache_write_hour
-        for_hour = self.cache_write_hour or 0
+        write_rate = rates.input if rates.cache_write is None else rates.cache_write
+        hour_rate = write_rate if rates.cache_write_hour is None else rates.cache_write_hour
+        hour_tokens = self.cache_write_hour or 0
         dollars = (
             self.input * rates.input
             + self.cache_read * read_rate
-            + (self.cache_write - for_hour) * write
-            + for_hour * hour
+            + (self.cache_write - hour_tokens) * write_rate
+            + hour_tokens * hour_rate
             + (self.output + self.reasoning) * rates.output
         )
         return dollars / 1_000_000

@@ -108,4 +108,4 @@ def python_escape(sign: str) -> str:
 
 def _json_escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[offset : offset + 2].hex()}" for offset in range(0, len(units), 2))

@@ -646,7 +646,7 @@ export interface CellHistory {
   /** The execution count of the cell's newest run; None where it is unknown. */
   number?: number;
   changes: WrittenCell[];
-  /** Whether they are of another session of the project than the one that was asked about. */
+  /** Whether the changes are of another session of the project than the one that was asked about. */
   is_elsewhere: boolean;
 }
 /** A change of a cell by the agent, with the turn that it belongs to. */
@@ -720,7 +720,7 @@ export interface CellResult {
   removed?: {
     [k: string]: unknown;
   };
-  /** True where another page made it than the one that was asked first, which shows the notebook as it was before. */
+  /** True where another page than the one that was asked first made the change; that one shows the old notebook. */
   elsewhere?: boolean;
 }
 /** Changes that a review is about, oldest first. */
@@ -877,8 +877,10 @@ export interface CommandReply {
 }
 /** The summary of a session that a page shows before it has the session's messages. */
 export interface SessionHead {
+  /** The session's id. */
   session: string;
   title: string;
+  /** The path of its notebook. */
   notebook?: string;
   read_only: boolean;
   seq: number;
@@ -1209,6 +1211,7 @@ export interface DecisionMade {
 }
 /** The inputs of the rules that decide, recorded so that the same decisions can be made again. */
 export interface Facts {
+  /** Milliseconds since 1970. */
   now: number;
   estimator: string;
   /** Ratio of real to estimated tokens, from the usage the provider reported. */
@@ -1293,7 +1296,7 @@ export interface ExportedFile {
 export interface Extensions {
   hooks: HookStatus[];
   servers: McpServerStatus[];
-  /** Hooks that cannot be loaded. */
+  /** Sentences on hooks that cannot be loaded. */
   remarks: string[];
 }
 /** A hook as ``%agent hooks`` lists it. */
@@ -1354,6 +1357,7 @@ export interface Fork {
   id: string;
   type: 'fork';
   session?: string;
+  /** The id of the message before which the copy ends. */
   message?: string;
   /** The request's number in the session, from 1, or its id. */
   request?: number | string;
@@ -1421,6 +1425,7 @@ export interface ImportProgressNotice {
   kind: 'import-progress';
   /** The id of the import's command. */
   id: string;
+  /** Bytes that were read so far. */
   bytes: number;
   /** Bytes of the source; 0 while they are not known. */
   total: number;
@@ -1432,6 +1437,7 @@ export interface Imported {
   title: string;
   /** ``copy``: its id belongs to another session here, or the session here was continued. */
   outcome: 'new' | 'same' | 'updated' | 'copy';
+  /** Number of its messages. */
   messages: number;
   /** Whether it is another agent's recording, which cannot be continued. */
   read_only: boolean;
@@ -1696,6 +1702,7 @@ export interface SessionSummary {
   updated: number;
   parent_id?: string;
   forked_from?: ForkedFrom;
+  /** Number of its messages. */
   messages: number;
   deleted: boolean;
   /** When it was archived; None if it is not archived. */
@@ -2108,6 +2115,7 @@ export interface NewSession {
   id: string;
   type: 'new';
   title?: string;
+  /** The id of the session to which it belongs, as one that a task began. */
   parent?: string;
   /** Permission rules in the form of the settings, for this session only; checked when they are loaded. */
   permission?:
@@ -2630,7 +2638,9 @@ export interface ReleaseRequest {
 export interface RenameNotebook {
   id: string;
   type: 'rename';
+  /** The path before. */
   was: string;
+  /** The path now. */
   notebook: string;
 }
 /** The requests of a session, in order. */
@@ -3133,6 +3143,7 @@ export interface StorageRow {
   id: string;
   title: string;
   bytes: number;
+  /** When it was last used, in milliseconds since 1970. */
   updated: number;
   /** Number of sessions that are deleted together. */
   with_children: number;
@@ -3391,7 +3402,7 @@ export interface WriteNote {
   session?: string;
   /** A recorded file or folder, from the kernel's start directory; the note is written beside it. */
   path?: string;
-  /** The note to change or to remove; empty for a new one. */
+  /** The id of the note to change or to remove; empty for a new one. */
   note: string;
   remove: boolean;
   /** None leaves the text of a note that is changed, as with tag and verdict. */

@@ -12,7 +12,7 @@ from tests.review.request_contents.reviewed import review_of
 from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.context.compaction.summary_grade import unused_summary
+from palimpsest.context.compaction.summary_grade import unused_summary_report
 from palimpsest.context.visible_messages import View
 from palimpsest.model.script import says
 from palimpsest.store.interface import Store
@@ -86,7 +86,7 @@ async def test_a_summary_is_new_until_an_answer_follows_it_or_it_is_undone(tmp_p
     async def new() -> Decision | None:
         await harness.records(session)  # all is written by then
         state = harness.store.load(session.id)
-        return unused_summary(View(state.messages(), state.decisions))
+        return unused_summary_report(View(state.messages(), state.decisions))
 
     assert await new() is None
     await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)

@@ -37,7 +37,7 @@ def at(
         agent=agent,
         variables=variables,
         known_lines=known,
-        worked_before=met,
+        was_kernel_used=met,
     )
 
 

@@ -15,7 +15,7 @@ from tests.sample_size import thinned
 
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.reminders import (
-    STEERED,
+    STEERED_RULE,
     decide_reminders,
     last_step,
     with_reminders,
@@ -78,7 +78,7 @@ def test_says_around_steered_words_why_they_come_now() -> None:
     reminded = with_reminders(messages, (decision,))
 
     assert texts(reminded) == ["do it", f"{OURS.before}and this"]
-    assert (decision.action, decision.rule) == ("wrap", STEERED)
+    assert (decision.action, decision.rule) == ("wrap", STEERED_RULE)
     assert decision.tokens_after - decision.tokens_before == len(OURS.before)
     assert reason(decision) == "It was said while the model was at work, so the model is told that."
 

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from tests.builders import Builder
 from tests.sample_size import thinned
 
-from palimpsest.context.budget.precheck import count_reducible_chars, result_chars, results_chars
+from palimpsest.context.budget.precheck import (
+    count_reducible_chars,
+    max_results_chars,
+    result_chars,
+)
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
@@ -124,7 +128,7 @@ def test_leaves_a_pinned_result_alone() -> None:
 @pytest.mark.parametrize(("first", "spared"), [("oldest", -1), ("newest", 0)])
 def test_cuts_all_together_when_each_alone_fits(first: str, spared: int) -> None:
     recovery = OURS.model_copy(update={"cut_first": first})
-    together = results_chars(WINDOW, recovery)
+    together = max_results_chars(WINDOW, recovery)
     assert together is not None
     view = View(session(*["x" * (LIMIT - 10)] * 6))
 

@@ -299,7 +299,7 @@ def test_a_limit_that_was_learned_holds_for_its_model_alone() -> None:
 def test_limits_are_those_of_who_documents_them(
     name: str, api_base: str | None, *, known: bool
 ) -> None:
-    assert limits_of(model_of(name, api_base)).any_of_pictures == known
+    assert limits_of(model_of(name, api_base)).has_picture_limits == known
 
 
 def test_a_model_that_sees_nothing_has_nothing_left_out() -> None:

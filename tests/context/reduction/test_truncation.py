@@ -6,9 +6,9 @@ from tests.builders import Builder
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.truncation import (
-    HINT,
     RECALL_HINT,
     TASK_HINT,
+    WHOLE_OUTPUT_HINT,
     apply_truncation,
     choose_ends,
     truncate,
@@ -50,7 +50,7 @@ def test_names_recall_only_where_it_is_offered_and_older_decisions_keep_their_wo
 
     assert decision is not None
     assert "recall" not in decision.numbers
-    assert apply_truncation(text, decision.numbers).endswith(HINT)
+    assert apply_truncation(text, decision.numbers).endswith(WHOLE_OUTPUT_HINT)
 
 
 def test_a_policy_that_was_recorded_before_tasks_were_named_names_none() -> None:

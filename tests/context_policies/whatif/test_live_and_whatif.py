@@ -16,7 +16,7 @@ from tests.session.extensions.test_hooks import make_harness as hooked
 from tests.session.runs.test_subagents import Cast
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.context.engine_text.reminders import STEERED
+from palimpsest.context.engine_text.reminders import STEERED_RULE
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
@@ -310,7 +310,7 @@ def journaled(records: Sequence[Record]) -> list[str]:
 
 def is_fitted(decision: Decision) -> bool:
     """Return whether a decision was made to fit a request; truncation happens when a tool ends."""
-    return decision.rule in (OVERSIZED, STEERED) or decision.rule.startswith(PRUNE_RULE)
+    return decision.rule in (OVERSIZED, STEERED_RULE) or decision.rule.startswith(PRUNE_RULE)
 
 
 def comparable(decision: Decision) -> str:

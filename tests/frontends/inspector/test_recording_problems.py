@@ -16,7 +16,7 @@ from tests.recordings.formats.sample_files import sample
 
 from palimpsest import open_recording
 from palimpsest.render.reports.saved_inspector import MAX_SENTENCES, sentence_list
-from palimpsest.review.tables.recording_sentences import MAX_NAMED
+from palimpsest.review.tables.recording_sentences import MAX_LISTED_PROBLEMS
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskView
 
@@ -89,7 +89,7 @@ def test_many_are_counted_and_a_report_without_texts_names_none(tmp_path: Path) 
         bare, counted = in_report(review.report(tmp_path / "bare.html", texts="none"))
 
     assert view is not None
-    told = view.gaps[-MAX_NAMED - 1 :]
+    told = view.gaps[-MAX_LISTED_PROBLEMS - 1 :]
     assert told[0] == BROKEN
     assert told[-1] == "22 more places could not be read."
     assert "<li>32 places could not be read.</li>" in bare

@@ -44,7 +44,7 @@ class FakeSession:
     read_only: bool = False
     stepping: bool = False
     held: tuple[()] = ()
-    opening_words: str = ""
+    opening_notice: str = ""
     density: str = "quiet"
     state: State = field(init=False)
 

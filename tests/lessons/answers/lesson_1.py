@@ -5,40 +5,40 @@ from typing import Any
 from tests.lessons.answers.handed_in import LessonAnswers, WrongAnswer
 
 from palimpsest.lessons.lesson_plan import LessonSessions
-from palimpsest.lessons.plans.token_kinds import largest_request, tokens_by_kind
+from palimpsest.lessons.plans.token_kinds import largest_request, percent_by_kind
 
 
 def off_by_one(_sessions: LessonSessions) -> Any:
-    return lambda session: tokens_by_kind(session, largest_request(session) - 100)
+    return lambda session: percent_by_kind(session, largest_request(session) - 100)
 
 
 def printed(_sessions: LessonSessions) -> Any:
     def kinds_at_the_peak(session: Any) -> None:
-        print(tokens_by_kind(session, largest_request(session)))  # noqa: T201  # the mistake that is tried
+        print(percent_by_kind(session, largest_request(session)))  # noqa: T201  # the mistake that is tried
 
     return kinds_at_the_peak
 
 
 def copied(sessions: LessonSessions) -> Any:
-    shares = tokens_by_kind(sessions["pi"], largest_request(sessions["pi"]))
+    shares = percent_by_kind(sessions["pi"], largest_request(sessions["pi"]))
     return lambda _session: shares
 
 
 def in_tokens(_sessions: LessonSessions) -> Any:
     def kinds_at_the_peak(session: Any) -> dict[str, float]:
-        shares = tokens_by_kind(session, largest_request(session))
+        shares = percent_by_kind(session, largest_request(session))
         return {kind: share * 1_000 for kind, share in shares.items()}
 
     return kinds_at_the_peak
 
 
 def called(sessions: LessonSessions) -> Any:
-    return tokens_by_kind(sessions["pi"], largest_request(sessions["pi"]))
+    return percent_by_kind(sessions["pi"], largest_request(sessions["pi"]))
 
 
 def without_a_kind(_sessions: LessonSessions) -> Any:
     def kinds_at_the_peak(session: Any) -> dict[str, float]:
-        shares = tokens_by_kind(session, largest_request(session))
+        shares = percent_by_kind(session, largest_request(session))
         return {kind: share for kind, share in shares.items() if kind != "reasoning"}
 
     return kinds_at_the_peak

@@ -7,7 +7,7 @@ from tests.lessons.answers.handed_in import LessonAnswers, ProseNumber, WrongAns
 
 from palimpsest import policies
 from palimpsest.lessons.lesson_plan import LessonSessions
-from palimpsest.lessons.plans.long_results import MAX_COST_SHARES, MIN_KEPT, acting_limits
+from palimpsest.lessons.plans.long_results import MAX_COST_SHARES, MIN_KEPT_SHARES, acting_limits
 
 WORDS = ("none", "one", "two", "three", "four", "five")
 
@@ -103,12 +103,12 @@ ANSWERS = LessonAnswers(
             "**at most 72 %**", lambda _found: f"**at most {100 * MAX_COST_SHARES['pi']:.0f} %**"
         ),
         ProseNumber(
-            "**at least 95 %**", lambda _found: f"**at least {100 * MIN_KEPT['pi']:.0f} %**"
+            "**at least 95 %**", lambda _found: f"**at least {100 * MIN_KEPT_SHARES['pi']:.0f} %**"
         ),
         ProseNumber(
             "at most 80 % and at least 92 % are enough",
             lambda _found: (
-                f"at most {100 * MAX_COST_SHARES['claude']:.0f} % and at least {100 * MIN_KEPT['claude']:.0f} % are enough"
+                f"at most {100 * MAX_COST_SHARES['claude']:.0f} % and at least {100 * MIN_KEPT_SHARES['claude']:.0f} % are enough"
             ),
         ),
     ),

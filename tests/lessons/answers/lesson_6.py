@@ -10,7 +10,7 @@ from palimpsest.context_policies.own_policies.custom import policy
 from palimpsest.lessons.lesson_plan import LessonSessions
 from palimpsest.lessons.plans.surviving_facts import (
     FACTS,
-    MAX_SHARE,
+    MAX_TOKEN_SHARE,
     RULE,
     last_request,
     rule_requests,
@@ -157,8 +157,8 @@ ANSWERS = LessonAnswers(
             ),
         ),
         ProseNumber(
-            f"**at most {100 * MAX_SHARE:.0f} %**",
-            lambda _found: f"**at most {100 * MAX_SHARE:.0f} %**",
+            f"**at most {100 * MAX_TOKEN_SHARE:.0f} %**",
+            lambda _found: f"**at most {100 * MAX_TOKEN_SHARE:.0f} %**",
         ),
         ProseNumber(
             "This one cut each prompt after 200 characters",

@@ -11,10 +11,10 @@ from palimpsest import policies
 from palimpsest.lessons.lesson_plan import LessonSessions
 from palimpsest.lessons.plans.own_rule import (
     CHEATS,
-    MAX_LINES,
-    OLDER_READS,
+    MAX_POLICY_LINES,
+    OLDER_READS_POLICY,
     OWN_RULE,
-    RIVAL,
+    RIVAL_POLICY,
     broken_law,
     older_reads,
 )
@@ -127,7 +127,7 @@ def notebook_rule(sessions: LessonSessions) -> str:
     """Return the name of the notebook's rule where it does what the plan's does."""
     shown, planned = (
         policy_figures(sessions["pi"], rule)
-        for rule in (cell_names("rule")["older_reads"], OLDER_READS)
+        for rule in (cell_names("rule")["older_reads"], OLDER_READS_POLICY)
     )
     same = (shown.cost, shown.fired, shown.retention) == (
         *(planned.cost, planned.fired),
@@ -158,14 +158,14 @@ def longest_result(sessions: LessonSessions) -> str:
 def rival_is_cheap(sessions: LessonSessions) -> str:
     """Return whether lesson 5 found the rival among the cheaper ones."""
     place = contest_order(sessions["pi"]).index("newest 5 results")
-    assert CONTESTANTS["newest 5 results"] == RIVAL
+    assert CONTESTANTS["newest 5 results"] == RIVAL_POLICY
     return "it was among the cheaper ones" if place < 3 else "it was dear"
 
 
 ANSWERS = LessonAnswers(
     predictions={"share": 20, "elsewhere": "cheaper", "uncaught": 2},
     wrong=(
-        WrongAnswer("the stub", "own", given(OLDER_READS), "SWE-agent's last 5 ~17.71"),
+        WrongAnswer("the stub", "own", given(OLDER_READS_POLICY), "SWE-agent's last 5 ~17.71"),
         WrongAnswer("too few kept", "own", given(newest_three), "were still shown then"),
         WrongAnswer("off by one", "own", given(one_more), "and breaks the cache"),
         WrongAnswer("idle elsewhere", "own", given(old_turns), "It never acts there"),
@@ -186,8 +186,8 @@ ANSWERS = LessonAnswers(
         "uncaught": "by_heart: clears the item that somebody found to be useless here",
     },
     numbers=(
-        ProseNumber("at most 20 lines", lambda _found: f"at most {MAX_LINES} lines"),
-        ProseNumber("sweagent.last_n n=5", lambda _found: RIVAL),
+        ProseNumber("at most 20 lines", lambda _found: f"at most {MAX_POLICY_LINES} lines"),
+        ProseNumber("sweagent.last_n n=5", lambda _found: RIVAL_POLICY),
         ProseNumber("it was among the cheaper ones", rival_is_cheap),
         ProseNumber("def older_reads(view):", notebook_rule),
         ProseNumber("policies.clear(35)        # the longest result", longest_result),

@@ -8,7 +8,7 @@ from tests.lessons.answers.handed_in import LessonAnswers, ProseNumber, WrongAns
 
 from palimpsest.lessons.lesson_plan import LessonSessions
 from palimpsest.lessons.plans.shared_beginnings import (
-    common_blocks,
+    common_block_tokens,
     first_own_request,
     growth_by_subagent,
     last_request,
@@ -63,7 +63,7 @@ def copied(sessions: LessonSessions) -> Any:
 
 
 def anywhere(_sessions: LessonSessions) -> Any:
-    return common_blocks
+    return common_block_tokens
 
 
 def as_text(_sessions: LessonSessions) -> Any:

@@ -8,14 +8,16 @@ import lzma
 import shutil
 from pathlib import Path
 
-from palimpsest.lessons.lesson_files import ARCHIVE_ENDING, DATA, PACKED_ENDING, unpack
+from palimpsest.lessons.lesson_files import ARCHIVE_ENDING, DATA_FOLDER, PACKED_ENDING, unpack
 
 SAMPLES = Path(__file__).with_name("samples")
 
 
 def sample(name: str, into: Path) -> Path:
     """Return a copy of a sample in a folder of the test."""
-    if any((DATA / f"{name}{ending}").exists() for ending in ("", PACKED_ENDING, ARCHIVE_ENDING)):
+    if any(
+        (DATA_FOLDER / f"{name}{ending}").exists() for ending in ("", PACKED_ENDING, ARCHIVE_ENDING)
+    ):
         return unpack(name, into)
     target = into / Path(name).name
     packed = SAMPLES / f"{name}.xz"

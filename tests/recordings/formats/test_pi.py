@@ -307,8 +307,8 @@ def test_the_first_message_kept_is_the_first_one_at_or_after_an_entry(*, has_ids
     kept.add_entry(last := "e400" if has_ids else 400)
     expected[last] = None
 
-    assert {name: kept.first_at(name) for name in expected} == expected
+    assert {name: kept.first_id_at(name) for name in expected} == expected
     assert None in expected.values()
     unknown = (0, 401, "e401", "a", None, True, -1, 1.5, 10**30)
-    assert [kept.first_at(name) for name in unknown] == [None] * len(unknown)
-    assert kept.first_at("7") == (None if has_ids else expected[7])
+    assert [kept.first_id_at(name) for name in unknown] == [None] * len(unknown)
+    assert kept.first_id_at("7") == (None if has_ids else expected[7])

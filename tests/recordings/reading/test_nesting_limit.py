@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.recordings.reading.nesting_limit import NestedTooDeeply, NestingLimit
-from palimpsest.recordings.reading.sources import too_deep
+from palimpsest.recordings.reading.sources import is_too_deep
 
 JSON = st.recursive(
     st.text(alphabet='[]{}"\\ä,:', max_size=8) | st.integers(),
@@ -39,7 +39,7 @@ def test_the_limit_is_that_of_the_value_whatever_the_pieces(
 ) -> None:
     content = dumps([value]).encode()
 
-    if too_deep([value], levels) or levels == 0:
+    if is_too_deep([value], levels) or levels == 0:
         with pytest.raises(NestedTooDeeply):
             passed_bytes(content, levels, size)
     else:

@@ -11,7 +11,7 @@ from tests.render.sample_parts import assistant
 from palimpsest.context.presets import PRESETS
 from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.mime_bundle import SEGMENT_MIME, Frame, segment_bundle
+from palimpsest.frontends.turn_output.mime_bundle import SEGMENT_MIME, TurnFacts, segment_bundle
 from palimpsest.frontends.turn_output.segments import Segment
 from palimpsest.render.content import decision_reasons
 from palimpsest.render.content.outline import OutlineNotes, outline_parts
@@ -80,7 +80,7 @@ def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, stri
     saved = segment_bundle(
         [message],
         Segment(0, SegmentCut()),
-        Frame("ses_1", "msg_1", (1, 2)),
+        TurnFacts("ses_1", "msg_1", (1, 2)),
         notes=OutlineNotes(decisions=(bare,)),
         scrub=str,
     )
@@ -126,7 +126,7 @@ def test_words_that_are_saved_hold_no_key() -> None:
     notes = OutlineNotes(decisions=(decision,))
     message = told.message_of(decision)
     saved = segment_bundle(
-        [message], Segment(0, SegmentCut()), Frame("s", "m", (1, 2)), notes=notes, scrub=scrub
+        [message], Segment(0, SegmentCut()), TurnFacts("s", "m", (1, 2)), notes=notes, scrub=scrub
     )
 
     assert "sk-secret" not in json.dumps(saved)

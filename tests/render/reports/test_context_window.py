@@ -11,7 +11,7 @@ from tests.render.formats.test_html import OUR_OWN
 from tests.render.sample_parts import SOME_PAYLOADS
 from tests.sample_size import thinned
 
-from palimpsest.render.content.css import DARK, HEX, LIGHT, WINDOW
+from palimpsest.render.content.css import DARK, FILL_COLOURS, LIGHT, WINDOW
 from palimpsest.render.reports.context_window import (
     FILL_KINDS,
     ContextReportView,
@@ -152,7 +152,7 @@ def test_every_kind_has_a_sign_a_colour_and_a_colour_for_the_dark() -> None:
         assert f".k-{kind} " in WINDOW
         assert f"--{kind}:" in LIGHT
         assert f"--{kind}:" in DARK
-        assert kind in HEX
+        assert kind in FILL_COLOURS
     signs = [KIND_SIGNS[kind] for kind in KIND_SIGNS if kind != "used"]
     assert len(signs) == len(set(signs))
 

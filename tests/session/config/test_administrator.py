@@ -143,7 +143,7 @@ def test_what_was_fetched_serves_when_the_server_is_gone(
     server.text = 'model = "a/b"'  # type: ignore[attr-defined]
     assert loaded(places, tmp_path).value.model == "x/y"  # from the cache
 
-    monkeypatch.setattr(remote_defaults, "FRESH_SECONDS", -1.0)
+    monkeypatch.setattr(remote_defaults, "MAX_CACHE_AGE_SECONDS", -1.0)
     assert loaded(places, tmp_path).value.model == "a/b"
     server.status = 500  # type: ignore[attr-defined]
     config = loaded(places, tmp_path)

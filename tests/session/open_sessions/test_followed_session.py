@@ -51,7 +51,7 @@ def test_following_goes_on_when_the_folder_was_away_and_a_listener_failed(
     writer.append(records([assistant("msg_3")], first=6))
     writer.close()
     assert came.wait(LAST_RESORT_SECONDS)
-    session._ended_event.set()
+    session._stop_event.set()
 
     assert heard == [6]
     assert [message.id for message in session.snapshot().messages][-1] == "msg_3"

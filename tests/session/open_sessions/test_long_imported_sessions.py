@@ -19,7 +19,7 @@ from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import open_project_folder
-from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
+from palimpsest.store.session_state.message_index import MIN_INDEXED_MESSAGES
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, UserError
@@ -30,7 +30,7 @@ from palimpsest.transcript.session_record.events import (
     SessionCompacted,
 )
 
-MESSAGES = INDEXED_MESSAGES + 100
+MESSAGES = MIN_INDEXED_MESSAGES + 100
 ALL_BUT_THE_NEWEST = MESSAGES - 1
 SESSION = f"ses_{'1' * 26}"
 BEGAN = 1_790_000_000_000

@@ -24,7 +24,7 @@ ASKED = SessionMarks(
         RecordedPrompt("msg_2", "c2", "Draw the islands."),
     ),
     frozenset({"c7"}),
-    prompted_at=1_000,
+    prompted_at_ms=1_000,
 )
 
 
@@ -55,7 +55,7 @@ def test_cells_sources_and_saved_answers_are_read(tmp_path: Path) -> None:
 
     assert notebook is not None
     assert notebook.cells == {"c1": "%%agent\nDraw.", "c2": "1 + 1"}
-    assert notebook.turns == {"ses_1": {"msg_1"}}
+    assert notebook.answered_turn_ids == {"ses_1": {"msg_1"}}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_file_of_another_name_must_show_more(found: NotebookFile, is_its: bool
 
 
 def test_a_session_with_one_prompt_is_recognised_by_two_signs() -> None:
-    marks = SessionMarks("ses_1", ASKED.prompts[:1], frozenset(), prompted_at=1_000)
+    marks = SessionMarks("ses_1", ASKED.prompts[:1], frozenset(), prompted_at_ms=1_000)
 
     assert is_recognised(file(c1="%%agent\nWhat is in the file?"), marks)
     assert is_recognised(file(c1="x", turns={"ses_1": {"msg_1"}}), marks)
@@ -104,7 +104,7 @@ def test_a_session_with_one_prompt_is_recognised_by_two_signs() -> None:
 
 
 def test_a_session_that_was_asked_in_the_panel_is_recognised_by_its_cells() -> None:
-    marks = SessionMarks("ses_1", (), frozenset({"c1", "c2", "c3"}), prompted_at=1_000)
+    marks = SessionMarks("ses_1", (), frozenset({"c1", "c2", "c3"}), prompted_at_ms=1_000)
 
     assert is_recognised(file(c1="x", c3="y"), marks)
     assert not is_recognised(file(c1="x"), marks)
@@ -112,7 +112,7 @@ def test_a_session_that_was_asked_in_the_panel_is_recognised_by_its_cells() -> N
 
 
 def test_a_session_without_marks_is_known_by_its_name_alone() -> None:
-    marks = SessionMarks("ses_1", prompted_at=1_000)
+    marks = SessionMarks("ses_1", prompted_at_ms=1_000)
 
     assert notebook_verdict(file(x="y"), marks) == "unknown"
     assert not is_recognised(file(x="y"), marks)

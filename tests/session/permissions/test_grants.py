@@ -47,7 +47,7 @@ def test_what_one_kernel_allows_another_finds(project: Path, state: Path) -> Non
 
     first.add((GIT,), "ses_1")
     other.add((LS, GIT), "ses_2")
-    first.add_to((LS,), "ses_1")
+    first.add_to_session((LS,), "ses_1")
 
     assert first.rules() == other.rules() == opened(project, state).rules() == (GIT, LS)
     assert [a.session_id for a in first.list()] == ["ses_1", "ses_2"]
@@ -55,7 +55,7 @@ def test_what_one_kernel_allows_another_finds(project: Path, state: Path) -> Non
 
 
 def test_a_record_says_what_by_whom_and_when(project: Path, state: Path) -> None:
-    opened(project, state).add_to((GIT,), "ses_1")
+    opened(project, state).add_to_session((GIT,), "ses_1")
 
     data = json.loads(kept(project, state).read_text())
     (record,) = data["grants"]
@@ -245,7 +245,7 @@ def test_where_nothing_can_be_written_it_holds_for_this_kernel(project: Path, st
 
     here = opened(project, state)
     here.add((LS,), "ses_1")
-    here.add_to((GIT,), "ses_1")
+    here.add_to_session((GIT,), "ses_1")
 
     assert (here.rules(), here.rules_of_session("ses_1")) == ((LS,), (GIT,))
     assert here.problem.startswith("What you allow holds until this kernel ends, because")

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask
 
 from palimpsest.model.script import calls, says
-from palimpsest.session.controls.spending_limit import NO_PRICE, spent_text
+from palimpsest.session.controls.spending_limit import NO_PRICE_QUESTION, spent_text
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
@@ -434,7 +434,7 @@ async def test_an_unknown_price_never_counts_as_nothing(tmp_path: Path) -> None:
     await ask(session, "Look.")
 
     assert [ask.title for ask in asked] == [
-        NO_PRICE.format(model="scripted/model", limit="$2.00"),
+        NO_PRICE_QUESTION.format(model="scripted/model", limit="$2.00"),
     ]
     assert session.control.spent.unpriced == 2
     assert session.control.budget.unpriced == ("scripted/model",)

@@ -12,10 +12,10 @@ from palimpsest.model.script import fails, says
 from palimpsest.session.controls.spending_limit import spent_by
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import (
-    FREEDOM,
-    held_budget,
-    held_mode,
-    held_rules,
+    FREEDOM_BY_MODE,
+    applicable_budget,
+    applicable_mode,
+    applicable_rules,
     with_all_claims,
 )
 from palimpsest.session.permissions.withheld_claims import grant_claims, with_granted_rights
@@ -85,8 +85,8 @@ def test_what_nobody_granted_never_frees_more_than_is_configured(
     effective_rules = EffectiveRules(mode=mode, budget=budget)
     held = with_granted_rights(record, effective_rules, ())
 
-    assert FREEDOM[effective_rules.mode_of(held)] <= FREEDOM[mode]
-    assert [rule for rule in effective_rules.held_rules(held) if rule.action == "allow"] == []
+    assert FREEDOM_BY_MODE[effective_rules.mode_of(held)] <= FREEDOM_BY_MODE[mode]
+    assert [rule for rule in effective_rules.applicable_rules(held) if rule.action == "allow"] == []
     assert [rule for rule in held.permission if rule.action == "allow"] == []
     limit = effective_rules.own_budget(held)
     assert _until(limit.usd_until, limit.usd) <= _until(None, budget.usd)
@@ -103,25 +103,25 @@ def test_what_nobody_granted_never_frees_more_than_is_configured(
 def test_a_tighter_mode_of_the_log_holds(mode: str) -> None:
     record = RECORD.model_copy(update={"mode": mode, "mode_own": True})
 
-    assert held_mode(record, "bypass", None) == mode
+    assert applicable_mode(record, "bypass", None) == mode
     assert with_granted_rights(record, EffectiveRules(mode="bypass"), ()).claimed is None
 
 
 def test_a_mode_holds_as_far_as_it_was_granted() -> None:
     record = RECORD.model_copy(update={"mode": "bypass", "mode_own": True})
 
-    assert held_mode(record, "ask", "bypass") == "bypass"
-    assert held_mode(record, "ask", "accept-edits") == "accept-edits"
-    assert held_mode(record, "ask", "yolo") is None
-    assert held_mode(RECORD, "ask", "bypass") is None
+    assert applicable_mode(record, "ask", "bypass") == "bypass"
+    assert applicable_mode(record, "ask", "accept-edits") == "accept-edits"
+    assert applicable_mode(record, "ask", "yolo") is None
+    assert applicable_mode(RECORD, "ask", "bypass") is None
 
 
 def test_rules_that_allow_nothing_hold_and_others_as_they_were_granted() -> None:
     record = RECORD.model_copy(update={"permission": (ALL, ASKS)})
 
-    assert held_rules(record, ()) == (ASKS,)
-    assert held_rules(record, (ALL,)) == (ALL, ASKS)
-    assert held_rules(RECORD, (ALL,)) == ()
+    assert applicable_rules(record, ()) == (ASKS,)
+    assert applicable_rules(record, (ALL,)) == (ALL, ASKS)
+    assert applicable_rules(RECORD, (ALL,)) == ()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_limit_holds_as_far_as_it_was_granted(
     record = RECORD.model_copy(update={"budget": claimed})
     expected = holds or Budget(usd=2, unpriced=("a",))
 
-    assert held_budget(record, Budget(usd=2), granted) == expected
+    assert applicable_budget(record, Budget(usd=2), granted) == expected
 
 
 def answer(cost: float | None, tokens: int) -> AssistantMessage:
@@ -246,7 +246,7 @@ async def test_a_mode_chosen_since_stands_for_what_was_held_back(tmp_path: Path)
     await harness.workspace.close()
 
     session = await harness.session()
-    assert isinstance(session.opening_words, str)
+    assert isinstance(session.opening_notice, str)
     assert session.control.withheld == ("mode bypass", "*: *")
     session.control.use_mode("accept-edits")
     assert session.control.withheld == ("*: *",)
@@ -263,7 +263,7 @@ async def test_a_retry_asks_no_model_and_no_agent_that_only_the_log_names(tmp_pa
     model = ScriptedModel(says("Hello."))
     elsewhere = SessionHarness(tmp_path, model, store=harness.store)
     session = await elsewhere.session()
-    assert "model far/away, agent plan" in session.opening_words
+    assert "model far/away, agent plan" in session.opening_notice
     answered = await session.retry()
     assert answered.error is not None
     assert "names the model far/away, and nobody named it" in answered.error.message

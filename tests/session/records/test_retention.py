@@ -57,7 +57,7 @@ def test_by_default_everything_is_kept_for_ever_as_the_docs_say() -> None:
     huge = sizes(older=10**12, oldest=10**12)
     docs = Path(__file__).parents[3] / "docs" / "storage.md"
 
-    assert limits == RetentionLimits(days=None, most_bytes=None)
+    assert limits == RetentionLimits(days=None, max_bytes=None)
     assert prune_plan(old, huge, limits, NOW, never, never).due == ()
     assert "Everything is kept for ever until you ask" in docs.read_text(encoding="utf-8")
 
@@ -68,10 +68,10 @@ def test_by_default_everything_is_kept_for_ever_as_the_docs_say() -> None:
         (RetentionLimits(), []),
         (RetentionLimits(days=90), ["oldest"]),
         (RetentionLimits(days=30), ["oldest", "older"]),
-        (RetentionLimits(most_bytes=1_000), []),
-        (RetentionLimits(most_bytes=800), ["oldest"]),
-        (RetentionLimits(most_bytes=799), ["oldest", "older"]),
-        (RetentionLimits(days=89, most_bytes=600), ["oldest", "older"]),
+        (RetentionLimits(max_bytes=1_000), []),
+        (RetentionLimits(max_bytes=800), ["oldest"]),
+        (RetentionLimits(max_bytes=799), ["oldest", "older"]),
+        (RetentionLimits(days=89, max_bytes=600), ["oldest", "older"]),
     ],
 )
 def test_the_oldest_go_first_until_the_limits_hold(

@@ -119,7 +119,7 @@ async def test_a_fork_says_nothing_of_a_kernel_that_goes_on(tmp_path: Path) -> N
 
     fork = await made.workspace.fork(session.id)
 
-    assert fork.take_withheld() == ""
+    assert fork.take_opening_notice() == ""
     assert isinstance(fork, LiveSession)
     await until(lambda: left(fork) == [None])
     assert left(session) == [["the thread 'worker'"]]

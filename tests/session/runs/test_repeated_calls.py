@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.builders import Builder
 
 from palimpsest.session.runs.tool_gate import (
-    PERIODS,
-    ROUNDS,
+    LOOP_PERIODS,
+    LOOP_ROUNDS,
     call_fingerprint,
     newest_calls,
     repeated_calls,
@@ -68,7 +68,7 @@ def test_the_newest_calls_tell_of_a_circle_as_all_of_the_turn_do(
             if part.type == "tool":
                 told.append(call_fingerprint(part.tool, {}))
                 newest = newest_calls((*before, *turn), upto=part.call_id)
-                assert newest == told[-max(PERIODS) * ROUNDS :]
+                assert newest == told[-max(LOOP_PERIODS) * LOOP_ROUNDS :]
                 assert repeated_calls(newest) == repeated_calls(told)
 
 

@@ -204,10 +204,7 @@ class Runs(RuleBasedStateMachine):
         before = len(self.gate.requests)
 
         async def again() -> None:
-            if (
-                name
-                not in self.session.runner._waiting_prompts | self.session.runner._answered_prompts
-            ):
+            if name not in self.session.runner._answer_futures | self.session.runner._answer_by_key:
                 return
             task = self.loop.create_task(self.session.prompt("the same", options))
             self.others.append(task)

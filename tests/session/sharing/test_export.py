@@ -260,7 +260,7 @@ def test_a_file_that_cannot_be_finished_is_not_left(
         yield "some"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("palimpsest.session.sharing.exports._markdown", full)
+    monkeypatch.setattr("palimpsest.session.sharing.exports._markdown_pieces", full)
 
     with pytest.raises(StorageFailed, match="The disk is full"):
         export(everything(), tmp_path, "md")

@@ -13,7 +13,7 @@ from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample
 
 from palimpsest.store.exchange.import_report import ImportReport
-from palimpsest.store.exchange.import_sources import in_order
+from palimpsest.store.exchange.import_sources import sorted_messages
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.exchange.opencode_format import (
@@ -528,7 +528,7 @@ def test_ids_that_wrapped_do_not_order_messages() -> None:
     later = {"id": identifier("msg", after, "C"), "time": {"created": after}}
     assert later["id"] < asked["id"]
 
-    ordered = in_order([(message, ()) for message in (later, answered, asked)])
+    ordered = sorted_messages([(message, ()) for message in (later, answered, asked)])
 
     assert [info for info, _ in ordered] == [asked, answered, later]
 

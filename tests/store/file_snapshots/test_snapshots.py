@@ -257,7 +257,7 @@ class Looks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.read: list[str] = []
         self.listed: list[str] = []
-        content, scandir = store_snapshots._content, os.scandir
+        content, scandir = store_snapshots._read_content, os.scandir
 
         def reading(place: str) -> bytes:
             self.read.append(place)
@@ -267,7 +267,7 @@ class Looks:
             self.listed.append(str(place))
             return scandir(place)
 
-        monkeypatch.setattr(store_snapshots, "_content", reading)
+        monkeypatch.setattr(store_snapshots, "_read_content", reading)
         monkeypatch.setattr(os, "scandir", listing)
 
 
@@ -437,7 +437,7 @@ def test_files_that_did_not_change_are_not_read_again(
     monkeypatch.setattr(time, "time_ns", lambda now=time.time_ns: now() + 1_000_000_000)
     before = shots.take_snapshot()
     monkeypatch.setattr(
-        "palimpsest.store.file_snapshots.snapshots._content", lambda _: pytest.fail("read")
+        "palimpsest.store.file_snapshots.snapshots._read_content", lambda _: pytest.fail("read")
     )
 
     assert shots.take_snapshot() == before

@@ -49,7 +49,7 @@ class Disk:
             self.writer.append(kept)
         if len(kept) < len(records):
             self.room = 0
-            raise WriteFailed("The disk is full.", written_records=len(kept))
+            raise WriteFailed("The disk is full.", written_count=len(kept))
         self.synced += sync
 
     def missing_reason(self) -> str:

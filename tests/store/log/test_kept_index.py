@@ -36,7 +36,7 @@ SCRIPT = [event for name in NAMES for event in (user(name), text(f"prt_{name}", 
 
 @pytest.fixture(autouse=True)
 def _short_sessions_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_index, "INDEXED_MESSAGES", 1)
+    monkeypatch.setattr(kept_index, "MIN_INDEXED_MESSAGES", 1)
 
 
 def written(store: JsonlStore, script: Sequence[Event], first: int = 1) -> int:

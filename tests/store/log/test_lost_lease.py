@@ -203,14 +203,14 @@ def test_nothing_is_left_of_a_fork_whose_parent_was_faster_gone(
 ) -> None:
     store, other = open_here(tmp_path), open_here(tmp_path)
     begin(store)
-    place = other._fork_place
+    place = other._new_fork_point
 
     def deleted_behind(parent_id: str, seq: int | None) -> ForkedFrom:
         found = place(parent_id, seq)
         store.delete(SESSION)
         return found
 
-    monkeypatch.setattr(other, "_fork_place", deleted_behind)
+    monkeypatch.setattr(other, "_new_fork_point", deleted_behind)
     monkeypatch.setattr(jsonl_store, "MAX_RESTORE_SECONDS", 0.05)
     with pytest.raises(NotFound, match="was deleted a moment ago"):
         other.fork(SESSION, session("ses_f"))

@@ -356,7 +356,7 @@ def test_a_second_process_waits_and_then_has_the_new_layout(project: Path) -> No
 def test_who_waits_too_long_and_who_is_older_is_told(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migration_run, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(migration_run, "MAX_WAIT_SECONDS", 0.0)
     open_before = JsonlStore(open_project_folder(project))
     with other_process(project) as other:
         _, second = open_store(project, steps(change=_never))

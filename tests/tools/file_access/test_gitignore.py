@@ -142,4 +142,4 @@ def test_no_pattern_takes_time_that_grows_without_end(pattern: str) -> None:
     """Regular expressions of the plain kind would try some 2 ** 40 ways here, so this test would not end."""
     rules = GitignorePatterns(pattern_lines(f"{pattern}b\n".encode()))
 
-    assert rules.verdict(b"a/" * 60 + b"a" * 120, is_dir=False) is None
+    assert rules.is_ignored(b"a/" * 60 + b"a" * 120, is_dir=False) is None

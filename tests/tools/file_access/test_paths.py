@@ -41,7 +41,7 @@ def test_a_link_out_of_the_project_is_outside(tmp_path: Path) -> None:
 
     assert not place.is_inside
     assert place.path == outside / "secret.txt"
-    assert place.directory_pattern == f"{outside}/*"
+    assert place.folder_pattern == f"{outside}/*"
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/passwd", "~/x", "~root/x"])
@@ -347,8 +347,8 @@ def test_a_folder_that_holds_everything_is_not_allowed_for_one_file(
     place = ResolvedPath(Path(path).expanduser(), path, is_inside=False)
 
     home = [text.replace("~", "/srv/people/ada") for text in (asked, *always)]
-    assert place.directory_pattern == home[0]
-    assert place.directory_always == home[1:]
+    assert place.folder_pattern == home[0]
+    assert place.always_folder_patterns == home[1:]
 
 
 @pytest.mark.parametrize("path", [".Palimpsest/layout", ".PALIMPSEST/x", ".palimpsest./x"])

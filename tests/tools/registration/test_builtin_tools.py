@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from palimpsest.session.definitions.agent_files import PERMISSION_OF
+from palimpsest.session.definitions.agent_files import PERMISSION_BY_TOOL_NAME
 from palimpsest.tools.permission_rules.permissions import last_matching_rule, rules_of
 from palimpsest.tools.registration.builtin_tools import (
     BUILTIN_TOOLS,
     DEFAULT_RULES,
     DENY_RULES_BY_MODE,
     BuiltinTool,
-    changing_rules,
     is_reserved_name,
+    rules_denying_changes,
 )
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "tools.md").read_text("utf-8")
@@ -36,7 +36,7 @@ def test_its_rule_holds_where_nobody_said_otherwise(own: BuiltinTool) -> None:
 @TOOLS
 def test_its_name_is_its_own_and_an_agent_file_may_name_it(own: BuiltinTool) -> None:
     assert is_reserved_name(own.name)
-    assert PERMISSION_OF[own.name] == own.permission
+    assert PERMISSION_BY_TOOL_NAME[own.name] == own.permission
 
 
 @TOOLS
@@ -56,7 +56,7 @@ def test_a_new_tool_that_changes_something_is_denied_by_its_row_alone() -> None:
         SimpleNamespace(name="paint", permission="paint"), "allow", changes_something=True
     )
 
-    assert changing_rules((looks, paints)) == rules_of("paint", "deny")
+    assert rules_denying_changes((looks, paints)) == rules_of("paint", "deny")
 
 
 def test_what_runs_code_or_writes_files_changes_something() -> None:

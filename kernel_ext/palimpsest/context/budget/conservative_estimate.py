@@ -54,8 +54,8 @@ def _block_chars(block: Block) -> int:
 
 
 def _result_tokens(block: ResultBlock) -> int:
-    text = math.ceil(_utf16_length(block.text) / RESULT_CHARS_PER_TOKEN)
-    return RESULT_TOKENS + text + MEDIA_TOKENS * len(block.media)
+    text_tokens = math.ceil(_utf16_length(block.text) / RESULT_CHARS_PER_TOKEN)
+    return RESULT_TOKENS + text_tokens + MEDIA_TOKENS * len(block.media)
 
 
 def _utf16_length(text: str) -> int:

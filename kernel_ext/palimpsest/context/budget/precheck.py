@@ -17,12 +17,12 @@ CHARS_PER_TOKEN = 4
 MIN_PROMPT_TOKENS = 8_000
 MIN_PROMPT_SHARE = 0.5
 """The reserve leaves the prompt at least so many tokens, or this share of a small window."""
-RESERVE_SHARE = 0.25
+MAX_RESERVE_SHARE = 0.25
 """At most this share of the window is kept in reserve."""
-SPARE_CHARS = 2_048
-SPARE_SHARE = 1.5
+MIN_SPARE_CHARS = 2_048
+MIN_SPARE_FACTOR = 1.5
 """Truncating results alone must free more than the overflow: by this many characters, and by this factor."""
-RESULT_CAPS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
+MAX_RESULT_CHARS_BY_WINDOW = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
 """Maximum characters of one tool result, by the minimum window in tokens."""
 
 
@@ -38,46 +38,52 @@ class Precheck:
     reserved_tokens: int
 
 
-RESULTS_TOGETHER = 4
-SHARE_TOGETHER = 0.5
+MAX_RESULTS_TOGETHER = 4
+MAX_SHARE_TOGETHER = 0.5
 """All results together may take this many times the limit of one, or this share of the window, if more."""
 
 
 def result_chars(window: int, policy: RecoveryPolicy) -> int:
     """Return the maximum characters of one tool result, for a window in tokens."""
-    share = math.floor(window * policy.result_share) * CHARS_PER_TOKEN
-    cap = policy.result_cap
-    if cap is None:
-        cap = next(chars for least, chars in RESULT_CAPS if window >= least)
-    return min(share, cap)
+    max_share_chars = math.floor(window * policy.result_share) * CHARS_PER_TOKEN
+    max_chars = policy.result_cap
+    if max_chars is None:
+        max_chars = next(
+            chars for min_window, chars in MAX_RESULT_CHARS_BY_WINDOW if window >= min_window
+        )
+    return min(max_share_chars, max_chars)
 
 
-def results_chars(window: int, policy: RecoveryPolicy) -> int | None:
+def max_results_chars(window: int, policy: RecoveryPolicy) -> int | None:
     """Return the maximum characters of all tool results together; None means no limit."""
-    limit = result_chars(window, policy)
+    max_result_chars = result_chars(window, policy)
     match policy.results_together:
         case "none":
             return None
         case "single":
-            return limit
+            return max_result_chars
         case "window":
-            share = int(window * SHARE_TOGETHER) * CHARS_PER_TOKEN
-            return max(limit * RESULTS_TOGETHER, share)
+            share_chars = int(window * MAX_SHARE_TOGETHER) * CHARS_PER_TOKEN
+            return max(max_result_chars * MAX_RESULTS_TOGETHER, share_chars)
 
 
-def count_reducible_chars(results: Sequence[int], window: int, policy: RecoveryPolicy) -> int:
+def count_reducible_chars(
+    result_lengths: Sequence[int], window: int, policy: RecoveryPolicy
+) -> int:
     """Return the characters that truncating tool results would free: each long one, then all together."""
-    limit = result_chars(window, policy)
-    together = results_chars(window, policy)
-    each = sum(min(chars, limit) for chars in results)
-    return sum(results) - (each if together is None else min(each, together))
+    max_chars = result_chars(window, policy)
+    max_total_chars = max_results_chars(window, policy)
+    truncated_chars = sum(min(chars, max_chars) for chars in result_lengths)
+    return sum(result_lengths) - (
+        truncated_chars if max_total_chars is None else min(truncated_chars, max_total_chars)
+    )
 
 
 def reserve_of(window: int, reserved_tokens: int, policy: OverflowPolicy) -> int:
     """Return the tokens that are kept free, at most the requested ``reserved_tokens``."""
-    prompt = min(MIN_PROMPT_TOKENS, int(window * MIN_PROMPT_SHARE))
-    reserved = min(reserved_tokens, max(0, window - prompt))
-    return min(reserved, int(window * RESERVE_SHARE)) if policy.reserve_share else reserved
+    min_prompt_tokens = min(MIN_PROMPT_TOKENS, int(window * MIN_PROMPT_SHARE))
+    reserve = min(reserved_tokens, max(0, window - min_prompt_tokens))
+    return min(reserve, int(window * MAX_RESERVE_SHARE)) if policy.reserve_share else reserve
 
 
 def precheck(
@@ -93,6 +99,8 @@ def precheck(
         action = "fits"
     elif reducible_chars <= 0:
         action = "compact_only"
-    elif reducible_chars >= max(chars_needed + SPARE_CHARS, math.ceil(chars_needed * SPARE_SHARE)):
+    elif reducible_chars >= max(
+        chars_needed + MIN_SPARE_CHARS, math.ceil(chars_needed * MIN_SPARE_FACTOR)
+    ):
         action = "truncate_tool_results_only"
     return Precheck(action, tokens, budget, overflow, reducible_chars, reserve)

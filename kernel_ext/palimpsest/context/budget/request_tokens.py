@@ -47,22 +47,24 @@ def quarter_chars(text: str) -> int:
     For Chinese text it finds only about a quarter of the tokens.
     """
     wide_count = 0 if text.isascii() else sum(char > "\uffff" for char in text)
-    units = len(text) + wide_count
-    return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
+    utf16_units = len(text) + wide_count
+    return (utf16_units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
 
 
-WIDE_CHARACTER = lazy_pattern(
+WIDE_CHARACTER_PATTERN = lazy_pattern(
     r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]"
 )
-WIDE_CHARS = 4
+CHARS_PER_WIDE_CHARACTER = 4
 """English characters that cost as many tokens as one Chinese, Japanese or Korean character."""
 
 
 def weigh_chars(text: str, *, counts_width: bool = True) -> int:
-    """Return the length of a text with each wide character counted as ``WIDE_CHARS``, or its plain length."""
+    """Return the length of a text with each wide character counted as ``CHARS_PER_WIDE_CHARACTER``, or plain."""
     if not counts_width or text.isascii():
         return len(text)
-    return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE_CHARACTER.finditer(text))
+    return len(text) + (CHARS_PER_WIDE_CHARACTER - 1) * sum(
+        1 for _ in WIDE_CHARACTER_PATTERN.finditer(text)
+    )
 
 
 def block_tokens(block: Block, count: Count) -> int:
@@ -135,12 +137,12 @@ class BudgetCheck:
     """The window minus the reserve for the answer; 0 where the window has no limit."""
 
 
-def usage_ratio(usage: Usage, estimated: int) -> float:
+def usage_ratio(usage: Usage, estimated_tokens: int) -> float:
     """Return the ratio of reported to estimated prompt tokens; 1 where nothing was reported."""
-    if usage.estimated or not usage.prompt or not estimated:
+    if usage.estimated or not usage.prompt or not estimated_tokens:
         return 1.0
     low, high = CALIBRATION_RANGE
-    return round(min(max(usage.prompt / estimated, low), high), 4)
+    return round(min(max(usage.prompt / estimated_tokens, low), high), 4)
 
 
 def answer_tokens(tokens: int, facts: Facts, model: ModelInfo, policy: OverflowPolicy) -> int:
@@ -161,28 +163,30 @@ def check_budget(tokens: int, facts: Facts) -> BudgetCheck:
     return BudgetCheck(fits=corrected_tokens < budget, tokens=corrected_tokens, budget=budget)
 
 
-FULL_SHARE = 0.99
+MIN_FULL_SHARE = 0.99
 """An empty answer at its length limit had no tokens left if the prompt filled this share of the window."""
-BUFFER = 20_000
+DEFAULT_RESERVE_TOKENS = 20_000
 """Tokens kept free by rules after ``opencode-1.1`` where none are configured, at most the longest answer."""
 
 
-def longest_answer(model: ModelInfo, policy: OverflowPolicy) -> int:
+def answer_token_limit(model: ModelInfo, policy: OverflowPolicy) -> int:
     """Return the maximum number of tokens requested for one answer."""
     return min(model.output_limit, policy.output_cap) or policy.output_cap
 
 
 def usable_tokens(model: ModelInfo, policy: OverflowPolicy) -> int:
     """Return the tokens of the window that a request may fill."""
-    answer = longest_answer(model, policy)
-    reserve = min(BUFFER, answer) if policy.reserved is None else policy.reserved
+    max_answer = answer_token_limit(model, policy)
+    reserve = (
+        min(DEFAULT_RESERVE_TOKENS, max_answer) if policy.reserved is None else policy.reserved
+    )
     match policy.rule:
         case "opencode-1.1":
-            return model.input_limit or model.window - answer
+            return model.input_limit or model.window - max_answer
         case "opencode-1.18":
             if model.input_limit:
                 return max(0, model.input_limit - reserve)
-            return max(0, model.window - answer)
+            return max(0, model.window - max_answer)
         case "precheck" | "estimate":
             # Most of a window that is too small for its reserve is still left to the request.
             total_limit = min(model.input_limit or model.window, model.window)
@@ -209,15 +213,16 @@ def is_silently_truncated(
     """
     if policy.silent == "none" or usage.estimated or model.window <= 0:
         return False
-    prompt = usage.prompt if policy.silent == "all" else usage.input + usage.cache_read
+    prompt_tokens = usage.prompt if policy.silent == "all" else usage.input + usage.cache_read
     if finish == "stop":
-        return prompt > model.window
-    is_full = prompt >= FULL_SHARE * model.window
+        return prompt_tokens > model.window
+    is_full = prompt_tokens >= MIN_FULL_SHARE * model.window
     return policy.silent == "all" and finish == "length" and not usage.output and is_full
 
 
-ANSWER_SHARE = 4
-"""An answer takes a quarter of a small window at most, the share that OpenClaw keeps free."""
+RESERVE_DIVISOR = 4
+"""The reserve takes a quarter of a small window at most, the share that OpenClaw keeps free."""
+CONFIGURED_RESERVE_DIVISOR = 2
 
 
 def reserved_tokens(policy: Policy, model: ModelInfo) -> int:
@@ -231,5 +236,5 @@ def reserved_tokens(policy: Policy, model: ModelInfo) -> int:
 
 
 def _reserve_divisor(policy: OverflowPolicy) -> int:
-    """Return the divisor of a window for its largest reserve: 4, or 2 where the user configured a number."""
-    return ANSWER_SHARE if policy.reserved is None else 2
+    """Return the divisor of a window for its largest reserve; smaller where the user configured a number."""
+    return RESERVE_DIVISOR if policy.reserved is None else CONFIGURED_RESERVE_DIVISOR

@@ -65,29 +65,35 @@ def resolve_window(
     ``models`` maps a provider and a model's name to configured numbers, ``model`` has the known numbers of this model:
     ``window``, and ``tokens`` where fewer are to be used. Numbers that are not finite and positive do not count.
     """
-    tokens = policy.usable_tokens
+    uses_usable_tokens = policy.usable_tokens
     settings = _configured_values(models, provider, name, policy)
     size = (
-        _window_size(_configured_tokens(settings, tokens=tokens), "configured")
-        or _window_size(_configured_tokens(model, tokens=tokens), "model")
+        _window_size(
+            _configured_tokens(settings, uses_usable_tokens=uses_usable_tokens), "configured"
+        )
+        or _window_size(_configured_tokens(model, uses_usable_tokens=uses_usable_tokens), "model")
         or WindowSize(default, "default")
     )
-    limit = _positive_int(cap) if policy.capped else None
-    return WindowSize(limit, "cap") if limit is not None and limit < size.tokens else size
+    max_tokens = _positive_int(cap) if policy.capped else None
+    return (
+        WindowSize(max_tokens, "cap")
+        if max_tokens is not None and max_tokens < size.tokens
+        else size
+    )
 
 
 def evaluate_guard(window: WindowSize, policy: GuardPolicy) -> WindowGuard:
     """Return whether to warn of a window, or to refuse it; under the fixed rule a window of 0 is unknown, not small."""
     tokens = window.tokens
     if policy.rule == "fixed":
-        hard, warn = max(1, policy.hard_minimum), max(1, policy.warn_below)
+        hard_minimum, warn_below = max(1, policy.hard_minimum), max(1, policy.warn_below)
         is_known = tokens > 0
-        warns, blocks = is_known and tokens < warn, is_known and tokens < hard
+        warns, blocks = is_known and tokens < warn_below, is_known and tokens < hard_minimum
     else:
-        hard = max(1, policy.hard_minimum, int(tokens * policy.hard_share))
-        warn = max(1, policy.warn_below, int(tokens * policy.warn_share))
-        warns, blocks = tokens <= 0 or tokens < warn, tokens <= 0 or tokens < hard
-    return WindowGuard(tokens, window.source, hard, warn, warns, blocks)
+        hard_minimum = max(1, policy.hard_minimum, int(tokens * policy.hard_share))
+        warn_below = max(1, policy.warn_below, int(tokens * policy.warn_share))
+        warns, blocks = tokens <= 0 or tokens < warn_below, tokens <= 0 or tokens < hard_minimum
+    return WindowGuard(tokens, window.source, hard_minimum, warn_below, warns, blocks)
 
 
 NO_LIMIT = "no limit"
@@ -109,12 +115,12 @@ def tool_limit(model: ModelInfo) -> int | None:
     return profile(model.ref).max_tools if model.api_base is None else None
 
 
-def too_many_tools(model: ModelInfo, count: int) -> str | None:
+def tool_count_refusal(model: ModelInfo, tool_count: int) -> str | None:
     """Return why a model cannot be offered this many tools; None where it can, or its limit is unknown."""
-    limit = tool_limit(model)
-    if limit is None or count <= limit:
+    max_tools = tool_limit(model)
+    if max_tools is None or tool_count <= max_tools:
         return None
-    return TOO_MANY_TOOLS.format(model=model.ref.id, limit=limit, count=count)
+    return TOO_MANY_TOOLS.format(model=model.ref.id, limit=max_tools, count=tool_count)
 
 
 def window_text(model: ModelInfo, policy: GuardPolicy) -> str:
@@ -168,15 +174,18 @@ def _configured_values(
     policy: GuardPolicy,
 ) -> Mapping[str, Any]:
     normalised = PROVIDER_NAME_FORMS[policy.provider_names]
-    for known, settings in models.items():
-        if name in settings and (known == provider or normalised(known) == normalised(provider)):
+    for configured_provider, settings in models.items():
+        if name in settings and (
+            configured_provider == provider
+            or normalised(configured_provider) == normalised(provider)
+        ):
             return settings[name]
     return {}
 
 
-def _configured_tokens(settings: Mapping[str, Any], *, tokens: bool) -> int | None:
-    usable = _positive_int(settings.get("tokens")) if tokens else None
-    return usable if usable is not None else _positive_int(settings.get("window"))
+def _configured_tokens(settings: Mapping[str, Any], *, uses_usable_tokens: bool) -> int | None:
+    usable_tokens = _positive_int(settings.get("tokens")) if uses_usable_tokens else None
+    return usable_tokens if usable_tokens is not None else _positive_int(settings.get("window"))
 
 
 def _window_size(tokens: int | None, source: WindowSource) -> WindowSize | None:
@@ -210,10 +219,10 @@ def with_window(
     )
     # The newest recorded rule applies the cap elsewhere; here it is applied under every policy.
     window = min(size.tokens, cap) if cap else size.tokens
-    assumed = info.window_assumed and size.source != "configured"
-    if (window, assumed) == (info.window, info.window_assumed):
+    is_assumed = info.window_assumed and size.source != "configured"
+    if (window, is_assumed) == (info.window, info.window_assumed):
         return info
-    return info.model_copy(update={"window": window, "window_assumed": assumed})
+    return info.model_copy(update={"window": window, "window_assumed": is_assumed})
 
 
 def _by_provider(configured: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:

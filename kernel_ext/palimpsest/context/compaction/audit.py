@@ -48,14 +48,14 @@ OPAQUE = lazy_pattern(
 MAX_NAMES = 12
 MIN_LOST_NAMES = 2
 """Fewer lost names do not count: a single lost name may be a word that only looks like a name."""
-PROMPTS = 3
+MAX_SEARCHED_PROMPTS = 3
 """Names are taken from this many of the newest prompts that the summary covers."""
 CHANGING_TOOLS = ("write", "edit")
 """Tools whose calls change the file at their path."""
 WORD = lazy_pattern(r"[^\W_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
 ABBREVIATION = lazy_pattern(r"[^\W\d_](?:\.[^\W\d_])+")
 """Such as ``e.g``, which looks like a file."""
-MIN_WORDS = 3
+MIN_REQUEST_WORDS = 3
 MIN_SHARED_WORDS = 2
 MAX_QUOTE_CHARS = 200
 REFUSES = "It refuses, or apologises, instead of telling what happened."
@@ -71,22 +71,22 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     nor the newest request where the engine repeats that after the summary.
     """
     covered_messages, tail_messages = split_at_tail(messages)
-    compaction = marker(messages[-1])
+    marker_part = marker(messages[-1])
     request = next(filter(None, map(_prompt_text, reversed(covered_messages))), "")
     has_newer = any(map(_prompt_text, tail_messages))
-    is_repeated = compaction is None or compaction.auto or has_newer
-    repeated, request = (request, "") if is_repeated else ("", request)
+    is_repeated = marker_part is None or marker_part.auto or has_newer
+    repeated_request, request = (request, "") if is_repeated else ("", request)
     shown_text = "\n".join(
-        (text, serialize_messages(tail_messages, policy.result_chars), repeated)
+        (text, serialize_messages(tail_messages, policy.result_chars), repeated_request)
     ).casefold()
-    refuses = (REFUSES,) if REFUSAL.search(text) else ()
+    refusals = (REFUSES,) if REFUSAL.search(text) else ()
     if policy.prompt:
         # The user's own prompt defines the contents of a summary, so only refusals count.
-        return refuses
+        return refusals
     has_headings = len(HEADING.findall(text)) >= MIN_HEADINGS
     is_structured = has_headings or len(ITEM.findall(text)) >= MIN_ITEMS
     return (
-        *refuses,
+        *refusals,
         *(() if is_structured else (UNSTRUCTURED,)),
         *_name_complaints(covered_messages, shown_text),
         *_request_complaints(request, shown_text),
@@ -95,9 +95,13 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
 
 def split_at_tail(messages: Messages) -> tuple[Messages, Messages]:
     """Return the messages that a marker (the last message) summarises, and those it keeps word for word."""
-    tail = marker(messages[-1])
+    marker_part = marker(messages[-1])
     ids = [message.id for message in messages]
-    cut = ids.index(tail.tail_start_id) if tail and tail.tail_start_id in ids else len(messages) - 1
+    cut = (
+        ids.index(marker_part.tail_start_id)
+        if marker_part and marker_part.tail_start_id in ids
+        else len(messages) - 1
+    )
     return messages[:cut], messages[cut:]
 
 
@@ -105,9 +109,9 @@ def _name_complaints(covered_messages: Messages, shown_text: str) -> Iterator[st
     names = list(dict.fromkeys(_names(covered_messages)))[:MAX_NAMES]
     # A path may be named without its folders.
     last_pieces = {name: name.rstrip("/").rpartition("/")[2].casefold() for name in names}
-    lost = [name for name, piece in last_pieces.items() if piece not in shown_text]
-    if len(lost) >= MIN_LOST_NAMES and len(lost) * 2 > len(names):
-        yield NAMELESS.format(names=", ".join(lost))
+    lost_names = [name for name, piece in last_pieces.items() if piece not in shown_text]
+    if len(lost_names) >= MIN_LOST_NAMES and len(lost_names) * 2 > len(names):
+        yield NAMELESS.format(names=", ".join(lost_names))
 
 
 def _names(covered_messages: Messages) -> Iterator[str]:
@@ -116,7 +120,7 @@ def _names(covered_messages: Messages) -> Iterator[str]:
     for message in reversed(covered_messages):
         if isinstance(message.info, AssistantMessage):
             yield from _changed_files(message)
-        elif (prompt := _prompt_text(message)) and prompts_searched < PROMPTS:
+        elif (prompt := _prompt_text(message)) and prompts_searched < MAX_SEARCHED_PROMPTS:
             prompts_searched += 1
             for pattern in (OPAQUE, *(NAME_PATTERNS[kind] for kind in AUDITED_KINDS)):
                 names = (match[0].rstrip(".,:;") for match in pattern.finditer(prompt))
@@ -137,10 +141,10 @@ def _changed_files(message: Message) -> Iterator[str]:
 
 def _request_complaints(request: str, shown_text: str) -> Iterator[str]:
     request_words = set(WORD.findall(request.casefold()))
-    shared = sum(word in shown_text for word in request_words)
-    if len(request_words) >= MIN_WORDS and shared < MIN_SHARED_WORDS:
-        quoted = " ".join(request.split())
-        yield REQUESTLESS.format(request=quoted[:MAX_QUOTE_CHARS])
+    shared_word_count = sum(word in shown_text for word in request_words)
+    if len(request_words) >= MIN_REQUEST_WORDS and shared_word_count < MIN_SHARED_WORDS:
+        quoted_request = " ".join(request.split())
+        yield REQUESTLESS.format(request=quoted_request[:MAX_QUOTE_CHARS])
 
 
 def _prompt_text(message: Message) -> str:

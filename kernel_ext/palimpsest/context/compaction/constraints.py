@@ -21,14 +21,14 @@ from palimpsest.lazy_patterns import lazy_pattern
 
 CONSTRAINTS = "constraints"
 """The kind of constraints, beside the kinds of names."""
-MIN_WORDS = 3
+MIN_CONSTRAINT_WORDS = 3
 """A shorter sentence forbids nothing in particular."""
 MAX_SENTENCE_CHARS = 300
-"""Characters; a longer sentence is cut there."""
+"""A longer sentence is cut there."""
 MAX_SENTENCES = 1_000
 """Sentences of one text that are searched for constraints: the first and the last."""
-KEPT_SHARE = 0.6
-"""Share of a constraint's words that a text must have to contain the constraint."""
+MIN_HELD_SHARE = 0.6
+"""Minimum share of a constraint's words that a text must have to contain the constraint."""
 MIN_WORD_CHARS = 4
 """Minimum letters of a word that names the subject of a constraint."""
 
@@ -42,21 +42,21 @@ _FENCE = lazy_pattern(
 )
 _CODE_LINE = lazy_pattern(r"^(?: {4,}|\t+)[ \t]*(?:#|//|/?\*|--|;).*$", re.MULTILINE)
 _TAG = lazy_pattern(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,300})?>")
-_CITED = lazy_pattern(
+_INTRODUCED_QUOTATION = lazy_pattern(
     r"\b(?:says?|said|states?|reads?|writes?|wrote|tells?|shows?|printed|message|documentation|docs?|error)\b[^\"“«„\n]{0,40}(?:\"[^\"\n]{12,2000}\"|“[^”\n]{12,2000}”|«[^»\n]{12,2000}»)",
     re.IGNORECASE,
 )
 """A quotation with the verb that introduces it."""
-_INLINE = lazy_pattern(r"`[^`\n]{1,200}`|<[\w-]{1,40}>")
+_INLINE_CODE = lazy_pattern(r"`[^`\n]{1,200}`|<[\w-]{1,40}>")
 _WORD = lazy_pattern(
     r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}(?:[._/-][^\W_]+)*"
 )
-_PART = lazy_pattern(r"[._/-]")
+_WORD_SEPARATOR = lazy_pattern(r"[._/-]")
 _PROGRAM_TEXT = lazy_pattern(
     r"[{}=<>|\\]|\bat \S+:\d+|^\s*(?:\d+[:→|]|[-+]{2,}|\$ |>>> |(?:\w+(?:Error|Exception|Warning)|error|fatal|usage)\s*:)",
     re.IGNORECASE,
 )
-_COMMON = frozenset(
+_COMMON_WORDS = frozenset(
     word
     for line in """
 about after again also anyone anything because been before being both cannot does doing done dont each everything from have having here into just like make
@@ -86,9 +86,9 @@ def _constraints(text: str) -> Iterator[str]:
     for piece in sentences:
         sentence = " ".join(piece[: 2 * MAX_SENTENCE_CHARS].split())
         sentence = sentence.strip("-*•# ")[:MAX_SENTENCE_CHARS]
-        if is_demand(sentence) and not _PROGRAM_TEXT.search(_INLINE.sub(" ", sentence)):
+        if is_demand(sentence) and not _PROGRAM_TEXT.search(_INLINE_CODE.sub(" ", sentence)):
             words = _WORD.findall(sentence)
-            if len(words) >= MIN_WORDS and subject_words(sentence):
+            if len(words) >= MIN_CONSTRAINT_WORDS and subject_words(sentence):
                 yield sentence
 
 
@@ -111,7 +111,7 @@ def is_demand(sentence: str) -> bool:
 def _unquoted_prose(text: str) -> str:
     """Return a text without code, the content of tags, and quotations."""
     text = _CODE_LINE.sub("", _FENCE.sub("\n", text))
-    return _CITED.sub(" ", _outside_of_tags(text))
+    return _INTRODUCED_QUOTATION.sub(" ", _outside_of_tags(text))
 
 
 def _outside_of_tags(text: str) -> str:
@@ -128,9 +128,9 @@ def _outside_of_tags(text: str) -> str:
             end_tag_counts[name] -= 1
             if open_by_name.get(name):
                 while open_tags:
-                    last = open_tags.pop()
-                    open_by_name[last] -= 1
-                    if last == name:
+                    innermost_name = open_tags.pop()
+                    open_by_name[innermost_name] -= 1
+                    if innermost_name == name:
                         break
                 if not open_tags:
                     copied_to = tag.end()
@@ -153,17 +153,17 @@ def subject_words(sentence: str) -> frozenset[str]:
     return frozenset(
         word
         for word in words
-        if (len(word) >= MIN_WORD_CHARS or not word.isascii()) and word not in _COMMON
+        if (len(word) >= MIN_WORD_CHARS or not word.isascii()) and word not in _COMMON_WORDS
     )
 
 
 def words_of(text: str) -> frozenset[str]:
     """Return all words of a text in lower case, and the parts of words with dots, slashes, underscores or dashes."""
     words = frozenset(word.casefold() for word in _WORD.findall(text))
-    return words.union(*(_PART.split(word) for word in words))
+    return words.union(*(_WORD_SEPARATOR.split(word) for word in words))
 
 
 def holds_constraint(text_words: frozenset[str], sentence: str) -> bool:
     """Return whether a text with these words has most words of a constraint."""
     subject = subject_words(sentence)
-    return len(subject & text_words) >= KEPT_SHARE * len(subject)
+    return len(subject & text_words) >= MIN_HELD_SHARE * len(subject)

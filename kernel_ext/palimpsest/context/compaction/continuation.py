@@ -22,7 +22,7 @@ CONTINUE_FREELY = (
     f"{_MADE_ROOM}if there is a next step, or stop and ask if you are unsure how to proceed."
 )
 
-ENDINGS = frozenset({"stop", "content-filter"})
+COMPLETE_FINISHES = frozenset({"stop", "content-filter"})
 """Finish reasons of a complete answer."""
 
 Work = Literal["question", "answer", "todo"]
@@ -45,14 +45,14 @@ def continues_after_summary(
     compaction: CompactionPart, work_kind: Work | None, policy: Policy
 ) -> bool:
     """Return whether the turn continues after a summary; the user may request that even where no work is left."""
-    always = policy.compact.always_continue
-    return compaction.goes_on or (compaction.auto and (work_kind is not None or always))
+    always_continues = policy.compact.always_continue
+    return compaction.goes_on or (compaction.auto and (work_kind is not None or always_continues))
 
 
 def continuation_text(
     policy: Policy,
     plan: CompactionPlan,
-    question: Message | None,
+    prompt: Message | None,
     work_kind: Work | None = None,
     todos: Sequence[Todo] = (),
     *,
@@ -71,16 +71,16 @@ def continuation_text(
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return CONTINUE_TODO.format(items=items)
     # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
-    covered = [
-        message for message in plan.summarised_messages if question and message.id == question.id
+    covered_prompts = [
+        message for message in plan.summarised_messages if prompt and message.id == prompt.id
     ]
-    parts = (part for message in covered for part in message.parts)
+    parts = (part for message in covered_prompts for part in message.parts)
     texts = [part.text for part in parts if isinstance(part, TextPart)]
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 
 def unanswered_prompt(messages_before: Messages) -> Message | None:
-    """Return the newest message before a marker that the user wrote."""
+    """Return the user's newest message before a marker: the unanswered one where ``work_left`` finds a question."""
     for message in reversed(messages_before):
         if isinstance(message.info, UserMessage) and any(
             isinstance(part, TextPart) and not part.synthetic for part in message.parts
@@ -97,7 +97,7 @@ def _is_conversation(message: Message) -> bool:
 
 
 def _is_complete(message: Message, info: AssistantMessage) -> bool:
-    if info.error is not None or info.finish not in ENDINGS:
+    if info.error is not None or info.finish not in COMPLETE_FINISHES:
         return False
     return not any(waits_for_answer(part) for part in message.parts if isinstance(part, ToolPart))
 

@@ -15,19 +15,19 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
     return lazy_pattern("|".join(patterns), re.IGNORECASE | re.VERBOSE)
 
 
-_BEGIN = r"(?:^|[,;:(]\s*|\b(?:please|but|and|so|then|also|ok|bitte|aber|und|mais|et|pero|y|ma|per\s+favore|mas|por\s+favor)\s+)"
+_IMPERATIVE_BEGIN = r"(?:^|[,;:(]\s*|\b(?:please|but|and|so|then|also|ok|bitte|aber|und|mais|et|pero|y|ma|per\s+favore|mas|por\s+favor)\s+)"
 """Where an imperative can begin."""
 
 DEMANDS = _any_of(
     # English
     r"\bmust(?:\s+not|n'?t)\b|\b(?:forbidden|prohibited|mandatory|off[\s-]limits|not\s+allowed|not\s+permitted|no\s+more\s+than|at\s+(?:most|least))\b",
     r"\bunder\s+no\s+circumstances\b|\b(?:make\s+sure|ensure|avoid|refrain\s+from)\b",
-    rf"{_BEGIN}(?:do\s+not|don'?t)\b(?!\s+(?:need|have\s+to|know|think|understand|mind|care|worry|that|it|i|we)\b)",
-    rf"{_BEGIN}no(?=\s+\w+(?:\s+\w+){{0,5}}\s*[.!]?$)(?!\s+(?:longer|one|idea|problem|luck|errors?|worr\w+|rush|need|hurry|changes?|difference|way|doubt"
+    rf"{_IMPERATIVE_BEGIN}(?:do\s+not|don'?t)\b(?!\s+(?:need|have\s+to|know|think|understand|mind|care|worry|that|it|i|we)\b)",
+    rf"{_IMPERATIVE_BEGIN}no(?=\s+\w+(?:\s+\w+){{0,5}}\s*[.!]?$)(?!\s+(?:longer|one|idea|problem|luck|errors?|worr\w+|rush|need|hurry|changes?|difference|way|doubt"
     r"|clue|reason|response|matter|effect|that|it|i|we|es|me|se|hay|lo|funciona|puedo|entiendo|tengo|tienes|est\w+|s[eé])\b)",
-    rf"{_BEGIN}(?:stop\s+\w+ing|hands\s+off|leave\s+.{{1,60}}\s(?:alone|untouched|as\s+(?:it\s+is|is|they\s+are)))\b",
-    rf"{_BEGIN}keep\b.{{1,60}}\b(?:under|below|within)\s+\d",
-    rf"{_BEGIN}only\b(?!\s+(?:one|some|a)\b)(?:(?=.{{1,80}}\b(?:may|can|must|should|shall)\b)|(?!\s+the\b))|\b(?:please|may|can)\s+only\b(?!\s+(?:one|some|a)\b)",
+    rf"{_IMPERATIVE_BEGIN}(?:stop\s+\w+ing|hands\s+off|leave\s+.{{1,60}}\s(?:alone|untouched|as\s+(?:it\s+is|is|they\s+are)))\b",
+    rf"{_IMPERATIVE_BEGIN}keep\b.{{1,60}}\b(?:under|below|within)\s+\d",
+    rf"{_IMPERATIVE_BEGIN}only\b(?!\s+(?:one|some|a)\b)(?:(?=.{{1,80}}\b(?:may|can|must|should|shall)\b)|(?!\s+the\b))|\b(?:please|may|can)\s+only\b(?!\s+(?:one|some|a)\b)",
     r"\bi\s+(?:do\s+not|don'?t)\s+want\s+(?:you|any|to\s+see|a|the)\b",
     # German
     r"\b(?:verboten|untersagt|vermeide\w*)\b|\bd(?:a|ü|ue)rf(?:st|t|en)?\b.{0,80}\b(?:nicht|nie(?:mals)?|nur|kein\w{0,2})\b",
@@ -35,12 +35,12 @@ DEMANDS = _any_of(
     r"\w+(?:e|t)\s.{1,120}\bnicht\s*[.!]?$|^bitte\s.{1,120}\bnicht\s+\w+(?:en|ern|eln)\s*[.!]?$",
     r"(?:^|\bbitte\s+)kein(?:e[nmrs]?)?\s+(?!ahnung|problem|sorge|eile|fehler|angst|zeit|lust|grund|unterschied)\w",
     # French, Spanish, Italian, Portuguese
-    rf"\b(?:interdit\w*|prohibid\w*|vietat\w*|proibid\w*)\b|{_BEGIN}(?:ne\s+\w+|n['\u2019]\w+)\s+(?:pas|plus|jamais|aucun\w*|que|rien)\b",
-    rf"{_BEGIN}no\s+(?!(?:es|tienes|puedes|sabes|quieres|debes|eres|entiendes|ves|hay)\b)\w+(?:es|as|éis|áis|en|an)\s+\w",
-    rf"{_BEGIN}non\s+\w+(?:are|ere|ire)\b|{_BEGIN}não\s+(?!(?:é|há|sei|precisa\w*|funciona|tenho|consigo|entende|entendo|está|seja)\b)\w+(?:e|a|es|as|em|am)\s",
+    rf"\b(?:interdit\w*|prohibid\w*|vietat\w*|proibid\w*)\b|{_IMPERATIVE_BEGIN}(?:ne\s+\w+|n['\u2019]\w+)\s+(?:pas|plus|jamais|aucun\w*|que|rien)\b",
+    rf"{_IMPERATIVE_BEGIN}no\s+(?!(?:es|tienes|puedes|sabes|quieres|debes|eres|entiendes|ves|hay)\b)\w+(?:es|as|éis|áis|en|an)\s+\w",
+    rf"{_IMPERATIVE_BEGIN}non\s+\w+(?:are|ere|ire)\b|{_IMPERATIVE_BEGIN}não\s+(?!(?:é|há|sei|precisa\w*|funciona|tenho|consigo|entende|entendo|está|seja)\b)\w+(?:e|a|es|as|em|am)\s",
     # Dutch, Polish, Russian
     r"^(?!(?:ik|er|het|we|dit|dat|de|een|hij|zij|wij|die|daar)\b)\w+\s+geen\b|\bverboden\b|^nie\s+\w+(?:aj|uj|ij|iaj|ajcie|ujcie|ń)\b",
-    rf"\b(?:нельзя|запрещ\w*|запрещено)\b|{_BEGIN}не\s+(?!(?:очень|здесь|теперь|есть|только|могли|смогли)\b)\w+(?:й|йте|и|ите|ь|ьте)\b",
+    rf"\b(?:нельзя|запрещ\w*|запрещено)\b|{_IMPERATIVE_BEGIN}не\s+(?!(?:очень|здесь|теперь|есть|только|могли|смогли)\b)\w+(?:й|йте|и|ите|ь|ьте)\b",
     # Chinese, Japanese, Korean
     r"不要|不能|不得|不许|不准|不可(?!能)|禁止|严禁|只能|只用|切勿|[请請]勿|(?:^|[,\uff0c;\uff1b\s请])[别別](?![的人处名称墅])|务必|必须|必須|一定要",
     r"しないで|ないでください|ないで下さい|ないこと|てはいけ|てはなら|必ず|決して|だけを使|のみ|마세요|마십시오|말아|말\s?것|금지|절대|반드시",

@@ -41,10 +41,10 @@ class LostNames:
 
 
 def lost_names(
-    replaced: Iterable[str],
+    replaced_texts: Iterable[str],
     summary: str,
     shown_texts: Iterable[str],
-    names: NamesOf = names_of,
+    find_names: NamesOf = names_of,
     user_texts: Iterable[str] = (),
 ) -> LostNames:
     """Return the names and constraints that are lost with the replaced texts; ``shown_texts`` are sent with the summary.
@@ -52,12 +52,12 @@ def lost_names(
     ``user_texts`` are those of the replaced texts that the user wrote; only they are searched for constraints.
     """
     summary_texts = (summary, *shown_texts)
-    kept_names = _names_and_words(summary_texts, names)
+    kept_names = _names_and_words(summary_texts, find_names)
     kind_by_name: dict[str, str] = {}
-    for text in dict.fromkeys(replaced):
-        for kind, name in names(text):
+    for text in dict.fromkeys(replaced_texts):
+        for kind, name in find_names(text):
             kind_by_name.setdefault(name, kind)
-    kind_of_lost = {
+    kind_by_lost_name = {
         name: kind
         for name, kind in kind_by_name.items()
         if name not in kept_names and name not in summary
@@ -65,20 +65,22 @@ def lost_names(
     constraints = dict.fromkeys(
         sentence for text in user_texts for sentence in constraints_in(text)
     )
-    words = frozenset[str]().union(*map(words_of, summary_texts)) if constraints else frozenset()
+    shown_words = (
+        frozenset[str]().union(*map(words_of, summary_texts)) if constraints else frozenset()
+    )
     lost_constraints = (
-        constraint for constraint in constraints if not holds_constraint(words, constraint)
+        constraint for constraint in constraints if not holds_constraint(shown_words, constraint)
     )
     counts = Counter(kind_by_name.values()) + Counter({CONSTRAINTS: len(constraints)})
     return LostNames(
         counts_by_kind={kind: counts[kind] for kind in LOST_KINDS if counts[kind]},
-        kind_by_name=dict.fromkeys(lost_constraints, CONSTRAINTS) | kind_of_lost,
+        kind_by_name=dict.fromkeys(lost_constraints, CONSTRAINTS) | kind_by_lost_name,
     )
 
 
-def _names_and_words(texts: Iterable[str], names: NamesOf) -> frozenset[str]:
+def _names_and_words(texts: Iterable[str], find_names: NamesOf) -> frozenset[str]:
     collected: set[str] = set()
     for text in frozenset(texts):
-        collected.update(name for _, name in names(text))
+        collected.update(name for _, name in find_names(text))
         collected.update(_WORD.findall(text))
     return frozenset(collected)

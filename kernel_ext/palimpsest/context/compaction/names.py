@@ -24,18 +24,18 @@ MIN_NAME_CHARS = 4
 MAX_SEGMENT_CHARS = 255
 """Characters of one piece of a path; no file system allows more."""
 
-PLAIN_PATHS = frozenset(
+UNIVERSAL_PATHS = frozenset(
     {"/dev/null", "/dev/stdin", "/dev/stdout", "/bin/sh", "/bin/bash", "/usr/bin/env"}
 )
 """Paths that exist on every machine, so that losing them loses nothing of the project."""
 
-_CALL = lazy_pattern(r"\s*[\w./:-]{0,100}\s*(?=\{)")
-_ESCAPED = lazy_pattern(r'\\(?<!\\\\)\\{0,2}([nrt"])')
-_WINDOWS = lazy_pattern(r"\b[A-Za-z]:(?:\\{1,2}[\w.$~ -]{1,255}?(?=[\\\s\"'<>|,;:)]|$))+")
-_MARKS = lazy_pattern(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,3}m")
-_MARK_BEGINNINGS = ("\x1b[", "1b[", "\\e[", "033[")
-_BARE_MARK = lazy_pattern(r"\[\d{1,3}m")
-"""The mark without one of these beginnings."""
+_CALL_NAME = lazy_pattern(r"\s*[\w./:-]{0,100}\s*(?=\{)")
+_ESCAPE = lazy_pattern(r'\\(?<!\\\\)\\{0,2}([nrt"])')
+_WINDOWS_PATH = lazy_pattern(r"\b[A-Za-z]:(?:\\{1,2}[\w.$~ -]{1,255}?(?=[\\\s\"'<>|,;:)]|$))+")
+_ANSI_STYLE = lazy_pattern(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,3}m")
+_ANSI_BEGINNINGS = ("\x1b[", "1b[", "\\e[", "033[")
+_BARE_ANSI_STYLE = lazy_pattern(r"\[\d{1,3}m")
+"""A style of a terminal without one of these beginnings."""
 # A pattern that begins with a character, or with a set of them, is only tried where one is, which is fast: a line is found by
 # the break before it, and of a name the first character comes first, with a look-behind for the text before it.
 _LINE_NUMBER = lazy_pattern(
@@ -46,35 +46,35 @@ _TIME = lazy_pattern(
 )
 _TIME_PIECES = tuple(map(lazy_pattern, (r"-\d\d-\d\d", r":\d\d:\d\d", r"m\d")))
 """Pieces of which every time has one, each found faster than a time."""
-_GREP = lazy_pattern(
+_GREP_CONTEXT = lazy_pattern(
     rf"(\n[^\s:]{{1,{4 * MAX_SEGMENT_CHARS}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-"
 )
 """A context line of grep: file, line number, text."""
 _TAG = lazy_pattern(r"<(?<!\w<)/?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
 """The opening of an HTML element; the values of its attributes stay."""
-_DATA = lazy_pattern(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]*")
-_STYLE = lazy_pattern(
+_DATA_URL = lazy_pattern(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]*")
+_CSS_STYLE = lazy_pattern(
     r"\b[a-z-]{3,30}:\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|\b(?:rgba?|hsla?)\([^)]{1,40}\)"
 )
-_STYLE_VALUE = lazy_pattern(r":\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b")
+_CSS_VALUE = lazy_pattern(r":\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b")
 """A piece of every style but a colour, found faster than one, since it does not begin with any word."""
-_COLOURS = ("rgb(", "rgba(", "hsl(", "hsla(")
+_CSS_COLOURS = ("rgb(", "rgba(", "hsl(", "hsla(")
 
 _URL = lazy_pattern(
     r"\b(?!file:)[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`)\]}|\\,;]{1,2000}|(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|localhost):\d{2,5}\b"
 )
-_PORT = lazy_pattern(r"\.\d{1,3}:\d")
+_PORT_AFTER_ADDRESS = lazy_pattern(r"\.\d{1,3}:\d")
 """The end of the address of a machine and its port."""
 _MIME_TYPES = tuple(
     f"{kind}/"
     for kind in ("application", "audio", "font", "image", "message", "multipart", "text", "video")
 )
 _MIME = lazy_pattern(rf"\b(?:{'|'.join(_MIME_TYPES)})[\w.+*-]+")
-_SCOPED = lazy_pattern(r"@(?<![\w/.]@)[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
-_SLASHED = lazy_pattern(
+_SCOPED_PACKAGE = lazy_pattern(r"@(?<![\w/.]@)[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
+_SLASHED_WORDS = lazy_pattern(
     rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}}/){{1,64}}(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}})?|(?<![\w/<.}}])/[\w.-]{{1,{MAX_SEGMENT_CHARS}}}"
 )
-_FILE = lazy_pattern(
+_FILE_NAME = lazy_pattern(
     rf"(?<![\w/$.*-])\.?[\w-]{{1,{MAX_SEGMENT_CHARS}}}(?:\.[\w-]{{1,{MAX_SEGMENT_CHARS}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
 )
 _COMMAND = lazy_pattern(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
@@ -114,7 +114,7 @@ The opening bracket of a call stays at the end of its piece, since a name before
 """
 MAX_PIECE_CHARS = 80
 """Maximum characters of a piece whose names are cached; code repeats its words, and long pieces are data."""
-CACHED_PIECES = 1 << 15
+MAX_CACHED_PIECES = 1 << 15
 
 
 class _PieceNames(NamedTuple):
@@ -147,15 +147,15 @@ def kind_of_name(name: str) -> str:
 def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
     text, windows_paths = readable_text(text)
     urls: list[str] = []
-    if "://" in text or "localhost:" in text or _PORT.search(text) is not None:
+    if "://" in text or "localhost:" in text or _PORT_AFTER_ADDRESS.search(text) is not None:
         urls += (match[0].rstrip(".:") for match in _URL.finditer(text))
         text = _URL.sub(" ", text) if urls else text
     if any(map(text.__contains__, _MIME_TYPES)):
         text = _MIME.sub(" ", text)
-    scoped: list[str] = []
+    packages: list[str] = []
     if "@" in text:
-        scoped += (match[0] for match in _SCOPED.finditer(text))
-        text = _SCOPED.sub(" ", text) if scoped else text
+        packages += (match[0] for match in _SCOPED_PACKAGE.finditer(text))
+        text = _SCOPED_PACKAGE.sub(" ", text) if packages else text
     errors = [match[0].rstrip(".,:;") for match in _ERROR.finditer(text)]
     pieces = [*filter(None, map(_NAMES_BY_PIECE.__getitem__, _PIECE.findall(text)))]
     slashed, files, identifiers, commands, numbers = map(
@@ -164,20 +164,20 @@ def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
     yield "paths", chain(windows_paths, slashed, files)
     yield "URLs", urls
     yield "errors", errors
-    yield "identifiers", chain(scoped, identifiers, commands)
+    yield "identifiers", chain(packages, identifiers, commands)
     yield "numbers", numbers
 
 
-def _piece_names(word: str) -> _PieceNames | None:
+def _piece_names(piece: str) -> _PieceNames | None:
     """Return the names in a piece of a text; None where there is none, as in a plain word."""
-    if word.isalpha() and word.islower():
+    if piece.isalpha() and piece.islower():
         return None
     names = _PieceNames(
-        (*_names_with_slash(word),),
-        (*_files(word),),
-        (*_identifiers(word),),
-        (*_commands(word),),
-        (*_numbers(word),),
+        (*_names_with_slash(piece),),
+        (*_files(piece),),
+        (*_identifiers(piece),),
+        (*_commands(piece),),
+        (*_numbers(piece),),
     )
     return names if any(names) else None
 
@@ -185,12 +185,12 @@ def _piece_names(word: str) -> _PieceNames | None:
 class _NamesByPiece(dict[str, _PieceNames | None]):
     """The names in pieces, found at the first look at each; forgotten once there are too many."""
 
-    def __missing__(self, word: str) -> _PieceNames | None:
-        names = _piece_names(word)
-        if len(word) <= MAX_PIECE_CHARS:
-            if len(self) >= CACHED_PIECES:
+    def __missing__(self, piece: str) -> _PieceNames | None:
+        names = _piece_names(piece)
+        if len(piece) <= MAX_PIECE_CHARS:
+            if len(self) >= MAX_CACHED_PIECES:
                 self.clear()
-            self[word] = names
+            self[piece] = names
         return names
 
 
@@ -200,21 +200,21 @@ _NAMES_BY_PIECE = _NamesByPiece()
 def _names_with_slash(text: str) -> Iterator[str]:
     if "/" not in text:
         return
-    for match in _SLASHED.finditer(text):
+    for match in _SLASHED_WORDS.finditer(text):
         name = match[0].rstrip(".,:;*")
-        if name not in PLAIN_PATHS and _is_path(name, is_quoted=_is_quoted(text, match)):
+        if name not in UNIVERSAL_PATHS and _is_path(name, is_quoted=_is_quoted(text, match)):
             yield name
 
 
 def _files(text: str) -> Iterator[str]:
     if "." not in text:
         return
-    for match in _FILE.finditer(text):
+    for match in _FILE_NAME.finditer(text):
         stem, _, suffix = match[0].rpartition(".")
         if (
             suffix.lower() in SUFFIXES
             and stem.split(".")[0] not in RECEIVERS
-            and not _in_path(text, match)
+            and not _is_in_path(text, match)
         ):
             yield match[0]
 
@@ -224,7 +224,7 @@ def _is_quoted(text: str, match: re.Match[str]) -> bool:
     return text[max(match.start() - 1, 0) : match.end() + 1] == f"`{match[0]}`"
 
 
-def _in_path(text: str, match: re.Match[str]) -> bool:
+def _is_in_path(text: str, match: re.Match[str]) -> bool:
     """Return whether a file's name is a piece of a longer path."""
     return text[match.end() : match.end() + 1] == "/"
 
@@ -258,7 +258,7 @@ def _commands(text: str) -> Iterator[str]:
     if "/" not in text:
         return
     for match in _COMMAND.finditer(text):
-        if "-" in match[0] or not _in_path(text, match):
+        if "-" in match[0] or not _is_in_path(text, match):
             yield match[0]
 
 
@@ -269,11 +269,12 @@ def _numbers(text: str) -> Iterator[str]:
 
 
 def readable_text(text: str) -> tuple[str, list[str]]:
-    """Return a text without technical marks, and its Windows paths, whose backslashes must not count as escapes.
+    """Return a text without styles, tags, line numbers and times, and its Windows paths.
 
-    A tool call becomes the values of its input, escapes become their characters; line numbers, times and styles go.
+    Backslashes of such paths must not count as escapes. A tool call becomes the values of its input, escapes become
+    their characters.
     """
-    match = _CALL.match(text)
+    match = _CALL_NAME.match(text)
     if match is not None:
         try:
             arguments = json.loads(text[match.end() :])
@@ -283,20 +284,20 @@ def readable_text(text: str) -> tuple[str, list[str]]:
             text = "\n".join(_texts_in(arguments))
     windows_paths: list[str] = []
     if ":\\" in text:
-        windows_paths += (path[0] for path in _WINDOWS.finditer(text))
-        text = _WINDOWS.sub(" ", text)
-    if any(map(text.__contains__, _MARK_BEGINNINGS)) or _BARE_MARK.search(text) is not None:
-        text = _MARKS.sub(" ", text)
+        windows_paths += (path[0] for path in _WINDOWS_PATH.finditer(text))
+        text = _WINDOWS_PATH.sub(" ", text)
+    if any(map(text.__contains__, _ANSI_BEGINNINGS)) or _BARE_ANSI_STYLE.search(text) is not None:
+        text = _ANSI_STYLE.sub(" ", text)
     if "\\" in text:
-        text = _ESCAPED.sub(lambda escape: "\n" if escape[1] != '"' else " ", text)
-    text = _LINE_NUMBER.sub("\n ", _GREP.sub(r"\1 ", f"\n{text}"))[1:]
+        text = _ESCAPE.sub(lambda escape: "\n" if escape[1] != '"' else " ", text)
+    text = _LINE_NUMBER.sub("\n ", _GREP_CONTEXT.sub(r"\1 ", f"\n{text}"))[1:]
     if "data:" in text:
-        text = _DATA.sub(" ", text)
+        text = _DATA_URL.sub(" ", text)
     if "<" in text:
         text = _TAG.sub(" ", text)
     text = _without_times(text)
-    if any(map(text.__contains__, _COLOURS)) or _STYLE_VALUE.search(text) is not None:
-        text = _STYLE.sub(" ", text)
+    if any(map(text.__contains__, _CSS_COLOURS)) or _CSS_VALUE.search(text) is not None:
+        text = _CSS_STYLE.sub(" ", text)
     return text, windows_paths
 
 

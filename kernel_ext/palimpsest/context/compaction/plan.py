@@ -22,6 +22,8 @@ from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef
 
+TAIL_DIVISOR = 4
+"""Without a number in the policy a tail has this part of the usable tokens, within its limits."""
 CountMessages = Callable[[Messages], int]
 """Estimates the tokens of messages as the model is sent them."""
 
@@ -44,25 +46,25 @@ def completed_compactions(messages: Messages) -> list[tuple[int, int, str]]:
     """Return the completed compactions: index of the marker, index of the summary, and the summary's text."""
     summaries = good_summaries(messages)
     completed = []
-    for position, message in enumerate(messages):
+    for marker_index, message in enumerate(messages):
         if message.id in summaries and marker(message) is not None:
-            index = summaries[message.id]
-            completed.append((position, index, summary_text(messages[index])))
+            summary_index = summaries[message.id]
+            completed.append((marker_index, summary_index, summary_text(messages[summary_index])))
     return completed
 
 
 def compaction_plan(
-    messages: Messages, policy: CompactPolicy, usable: int, count_tokens: CountMessages
+    messages: Messages, policy: CompactPolicy, usable_tokens: int, count_tokens: CountMessages
 ) -> CompactionPlan:
     """Plan the compaction whose marker is the last message.
 
-    ``usable`` are the tokens of the window that a request may fill.
+    ``usable_tokens`` are the tokens of the window that a request may fill.
     """
     history, previous_summary, replay = _split_history(messages, policy)
-    start = tail_start(history, policy, tail_budget(policy, usable), count_tokens)
-    if start is None:
+    tail_index = tail_start(history, policy, tail_budget(policy, usable_tokens), count_tokens)
+    if tail_index is None:
         return CompactionPlan(history, previous_summary, None, replay)
-    return CompactionPlan(history[:start], previous_summary, history[start].id, replay)
+    return CompactionPlan(history[:tail_index], previous_summary, history[tail_index].id, replay)
 
 
 def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
@@ -87,11 +89,11 @@ def tail_tokens(neutral_messages: NeutralMessages, policy: Policy, count: Count)
     return sum(message_tokens(message, count) for message in neutral_messages)
 
 
-def tail_budget(policy: CompactPolicy, usable: int) -> int:
+def tail_budget(policy: CompactPolicy, usable_tokens: int) -> int:
     """Return the tokens that may stay word for word."""
     if policy.tail_tokens is not None:
         return policy.tail_tokens
-    return min(policy.tail_maximum, max(policy.tail_minimum, usable // 4))
+    return min(policy.tail_maximum, max(policy.tail_minimum, usable_tokens // TAIL_DIVISOR))
 
 
 def tail_start(
@@ -102,10 +104,12 @@ def tail_start(
     None also where the tail would be everything, since nothing would be summarised.
     """
     spans = turn_spans(messages)
-    return tail_place(spans, policy, budget, lambda start, end: count_tokens(messages[start:end]))
+    return tail_start_of_spans(
+        spans, policy, budget, lambda start, end: count_tokens(messages[start:end])
+    )
 
 
-def tail_place(
+def tail_start_of_spans(
     spans: Sequence[tuple[int, int]],
     policy: CompactPolicy,
     budget: int,
@@ -120,11 +124,11 @@ def tail_place(
     start: int | None = None
     tokens_left = budget
     for span_start, span_end in reversed(spans):
-        weight = count_tokens(span_start, span_end)
-        if weight > tokens_left:
+        span_tokens = count_tokens(span_start, span_end)
+        if span_tokens > tokens_left:
             start = _cut_within_turn(span_start + 1, span_end, tokens_left, count_tokens) or start
             break
-        tokens_left -= weight
+        tokens_left -= span_tokens
         start = span_start
     return start or None
 
@@ -157,16 +161,22 @@ def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
     """Leave out the newest user prompt and what followed it, if there is an earlier prompt."""
     for index in range(len(messages) - 1, -1, -1):
         if begins_at_user(messages[index]):
-            before = messages[:index]
-            if any(map(begins_at_user, before)):
-                return before, messages[index]
+            earlier_messages = messages[:index]
+            if any(map(begins_at_user, earlier_messages)):
+                return earlier_messages, messages[index]
             break
     return messages, None
 
 
 def _without_summaries(messages: Messages) -> tuple[Messages, str]:
     """Return the messages without completed compactions, and the text of the newest summary."""
-    done = completed_compactions(messages)
-    hidden = {index for position, summary, _ in done for index in (position, summary)}
-    remaining = tuple(message for index, message in enumerate(messages) if index not in hidden)
-    return remaining, done[-1][2] if done else ""
+    compactions = completed_compactions(messages)
+    hidden_indexes = {
+        index
+        for marker_index, summary_index, _ in compactions
+        for index in (marker_index, summary_index)
+    }
+    remaining = tuple(
+        message for index, message in enumerate(messages) if index not in hidden_indexes
+    )
+    return remaining, compactions[-1][2] if compactions else ""

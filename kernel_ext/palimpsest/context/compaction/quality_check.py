@@ -19,7 +19,7 @@ from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View, marker, place_of, summary_text, turn_spans
 from palimpsest.paused_collection import collection_paused
-from palimpsest.transcript.context_values.decisions import Decision, pinned_parts
+from palimpsest.transcript.context_values.decisions import Decision, pinned_part_ids
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
@@ -82,13 +82,13 @@ def _written_summary(
     view: View, message: AssistantMessage, policy: Policy, model: ModelInfo, count: Count
 ) -> _WrittenSummary:
     index = place_of(view.messages, message.id)
-    done = message.model_copy(update={"finish": "stop", "error": None})
-    summary = view.messages[index].model_copy(update={"info": done})
-    good = (*view.messages[:index], summary, *view.messages[index + 1 :])
+    finished_info = message.model_copy(update={"finish": "stop", "error": None})
+    summary = view.messages[index].model_copy(update={"info": finished_info})
+    messages = (*view.messages[:index], summary, *view.messages[index + 1 :])
     return _WrittenSummary(
         summary_text(summary),
         messages_seen_at(view, message.parent_id, policy),
-        _project_view(dataclasses.replace(view, messages=good), policy, model, count),
+        _project_view(dataclasses.replace(view, messages=messages), policy, model, count),
     )
 
 
@@ -104,17 +104,17 @@ def _find_rejection(
         return None
     if len(text) < compact.min_summary_chars:
         return RejectedSummary(USELESS.format(chars=len(text)))
-    lacking = missing_from_summary(text, summary.covered_messages, compact) if compact.audit else ()
-    if lacking:
-        return RejectedSummary(LACKING_SENTENCE.format(lacks=" ".join(lacking)), lacking)
+    defects = missing_from_summary(text, summary.covered_messages, compact) if compact.audit else ()
+    if defects:
+        return RejectedSummary(LACKING_SENTENCE.format(lacks=" ".join(defects)), defects)
     tokens_after = summary.next_request.total
     if tokens_after > compact.max_share_after * tokens_before:
-        mark = marker(marker_message)
-        is_manual = mark is not None and not mark.auto
-        helps = NO_ROOM
+        marker_part = marker(marker_message)
+        is_manual = marker_part is not None and not marker_part.auto
+        advice = NO_ROOM
         if is_manual and 2 * tokens_before < model.capacity:
-            helps = ROOM_SENTENCE.format(window=model.window) if model.window else NO_LIMIT
-        problem = SAVES_LITTLE.format(before=tokens_before, after=tokens_after, helps=helps)
+            advice = ROOM_SENTENCE.format(window=model.window) if model.window else NO_LIMIT
+        problem = SAVES_LITTLE.format(before=tokens_before, after=tokens_after, helps=advice)
         return RejectedSummary(problem)
     return None
 
@@ -127,26 +127,26 @@ def summary_report(
     model: ModelInfo,
     count: Count,
     tokens_before: int,
-    name: str,
+    decision_id: str,
     *,
-    graded: bool = True,
-    names: int = NAMES_VERSION,
-    with_kept: bool = True,
+    is_graded: bool = True,
+    names_version: int = NAMES_VERSION,
+    has_kept_numbers: bool = True,
 ) -> Decision | RejectedSummary:
     """Return the report of a good summary as a decision, or why it is rejected.
 
-    ``tokens_before`` is the token count of the messages before the marker; ``name`` becomes the decision's id. Without
-    ``graded`` the report is that of sessions from before summaries were graded; ``names`` is the version of the rules
-    by which a grade finds names; ``with_kept`` adds the numbers of what stays unchanged, which earlier reports lack.
+    ``tokens_before`` is the token count of the messages before the marker; ``decision_id`` becomes the decision's id. Without
+    ``is_graded`` the report is that of sessions from before summaries were graded; ``names_version`` is the version of the rules
+    by which a grade finds names; ``has_kept_numbers`` adds the numbers of what stays unchanged, which earlier reports lack.
     """
     index = place_of(view.messages, message.parent_id)
     summary = _written_summary(view, message, policy, model, count)
-    rejected = _find_rejection(summary, view.messages[index], policy, model, tokens_before)
-    if rejected is not None:
-        return rejected
+    rejection = _find_rejection(summary, view.messages[index], policy, model, tokens_before)
+    if rejection is not None:
+        return rejection
     text, next_request, compact = summary.text, summary.next_request, policy.compact
     covered_messages, kept_messages = split_at_tail(summary.covered_messages)
-    if graded:
+    if is_graded:
         view_before = dataclasses.replace(view, messages=view.messages[:index])
         numbers = summary_grade(
             # Only their content matters here, so tokens are not counted.
@@ -154,17 +154,17 @@ def summary_report(
             frozenset(part.id for earlier in covered_messages for part in earlier.parts),
             text,
             [other for other in next_request.messages if other.message_id != message.id],
-            _user_parts(covered_messages),
-            names,
+            _user_part_ids(covered_messages),
+            names_version,
         )
     else:
         kept_text = text + serialize_messages(kept_messages, compact.result_chars)
         covered_text = serialize_messages(covered_messages, compact.result_chars)
         numbers = {"retention": loss_report(covered_text, kept_text)}
-    if with_kept:
+    if has_kept_numbers:
         numbers |= {"kept": _kept_numbers(view, covered_messages, kept_messages, next_request)}
     return Decision(
-        id=name,
+        id=decision_id,
         action="summarise",
         rule=COMPACT_RULE,
         message_id=message.id,
@@ -184,7 +184,7 @@ def _kept_numbers(
         for message, shown_tokens in zip(next_request.messages, next_request.tokens, strict=True)
         if message.message_id in tail_ids
     )
-    pinned_ids = pinned_parts(view.messages, view.decisions)
+    pinned_ids = pinned_part_ids(view.messages, view.decisions)
     return {
         "turns": len(turn_spans(kept_messages)),
         "tokens": sum(tokens),
@@ -194,8 +194,8 @@ def _kept_numbers(
     }
 
 
-def _user_parts(messages: Sequence[Message]) -> frozenset[str]:
-    """Return the parts that the user wrote, without the engine's prompts and notes."""
+def _user_part_ids(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the parts that the user wrote, without the engine's prompts and notes."""
     return frozenset(
         part.id
         for message in messages

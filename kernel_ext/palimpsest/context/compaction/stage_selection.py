@@ -22,7 +22,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
-RESULT_SHARES = (1, 4, 20)
+RESULT_DIVISORS = (1, 4, 20)
 """Where the text to summarise does not fit, the limit for each output is divided by these in turn."""
 SEPARATOR_TOKENS = 2
 """Tokens between two messages of a text, including what a tokenizer makes of their boundary."""
@@ -74,9 +74,9 @@ class StageSelector:
     def whole_history(self, view: View) -> SummaryContents:
         """Return the contents of one request for the whole history; it may still not fit."""
         contents = None
-        for share in RESULT_SHARES:
-            numbers = {"result_chars": self.policy.compact.result_chars // share}
-            contents = SummaryContents(numbers, self._tokens(view, numbers), self.limit)
+        for divisor in RESULT_DIVISORS:
+            numbers = {"result_chars": self.policy.compact.result_chars // divisor}
+            contents = SummaryContents(numbers, self._request_tokens(view, numbers), self.limit)
             if contents.fits_one_request:
                 return contents
         assert contents is not None
@@ -93,26 +93,28 @@ class StageSelector:
         self, view: View, result_chars: int, stage_progress: StageProgress
     ) -> dict[str, Any] | None:
         """Return the numbers of the next stage; None where stages could not cover the whole history."""
-        limit = self.limit
-        without_history = {"result_chars": result_chars, **stage_progress.empty_stage.numbers()}
-        max_tokens = limit - self._tokens(view, without_history)
-        if max_tokens < MIN_NEW_TEXT_SHARE * limit or stage_progress.nothing_fits(max_tokens):
+        max_request_tokens = self.limit
+        empty_stage_numbers = {"result_chars": result_chars, **stage_progress.empty_stage.numbers()}
+        max_tokens = max_request_tokens - self._request_tokens(view, empty_stage_numbers)
+        if max_tokens < MIN_NEW_TEXT_SHARE * max_request_tokens or stage_progress.nothing_fits(
+            max_tokens
+        ):
             return None
         if stage_progress.minimum_requests(max_tokens) > self.policy.compact.stages:
             return None
         return {"result_chars": result_chars, **stage_progress.next_stage(max_tokens).numbers()}
 
-    def decision(self, name: str, numbers: dict[str, Any]) -> Decision:
+    def decision(self, decision_id: str, numbers: dict[str, Any]) -> Decision:
         """Return the choice as a decision for the journal."""
         return Decision(
-            id=name,
+            id=decision_id,
             action="summarise",
             rule=COMPACT_RULE,
             message_id=self.marker_id,
             numbers=numbers,
         )
 
-    def _tokens(self, view: View, numbers: dict[str, Any]) -> int:
+    def _request_tokens(self, view: View, numbers: dict[str, Any]) -> int:
         """Return the tokens of the request under this choice."""
         return project_summary(
             view.with_decisions(self.decision("", numbers)),

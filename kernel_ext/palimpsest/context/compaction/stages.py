@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.transcript.messages import Messages
 
-DRAFT = "draft"
+DRAFT_KEY = "draft"
 """Key in a text part's metadata: the request that wrote this intermediate summary for the next stage."""
 REJECTED_KEY = "rejected"
 """Key in a text part's metadata: the defects of a summary that was written again."""
@@ -66,10 +66,10 @@ class StageProgress:
     messages: Messages
     message_tokens: tuple[int, ...]
     """Tokens of each message in the text to summarise."""
-    summarized_count: int = 0
+    processed_count: int = 0
     """Number of messages that were summarised, or left out."""
     number: int = 0
-    """Number of requests made so far."""
+    """Number of requests made so far, which is the number of the newest stage."""
     newest_request_id: str | None = None
     """Id of the newest request."""
 
@@ -87,24 +87,26 @@ class StageProgress:
 
     def minimum_requests(self, max_tokens: int) -> int:
         """Return the minimum number of requests for the whole history."""
-        weights = self.message_tokens[self.summarized_count :]
-        tokens_left = sum(min(weight, max_tokens) for weight in weights)
+        remaining_tokens = self.message_tokens[self.processed_count :]
+        tokens_left = sum(min(tokens, max_tokens) for tokens in remaining_tokens)
         return self.number + math.ceil(tokens_left / max_tokens)
 
     def nothing_fits(self, max_tokens: int) -> bool:
         """Return whether every message is too large for a request."""
-        return all(weight > max_tokens for weight in self.message_tokens)
+        return all(tokens > max_tokens for tokens in self.message_tokens)
 
     def next_stage(self, max_tokens: int) -> SummaryStage:
         """Return the stage of the next request."""
-        end, left_out = stage_end(self.message_tokens, self.summarized_count, max_tokens)
+        end, left_out_indexes = stage_end(self.message_tokens, self.processed_count, max_tokens)
         return SummaryStage(
             self.number + 1,
-            self.messages[self.summarized_count].id,
+            self.messages[self.processed_count].id,
             self.messages[end - 1].id,
             is_final=end == len(self.messages),
             prior_request_id=self.newest_request_id,
-            left_out={self.messages[index].id: self.message_tokens[index] for index in left_out},
+            left_out={
+                self.messages[index].id: self.message_tokens[index] for index in left_out_indexes
+            },
         )
 
     def after_request(self, stage: SummaryStage, request_id: str) -> "StageProgress":
@@ -112,7 +114,7 @@ class StageProgress:
         ids = [message.id for message in self.messages]
         return replace(
             self,
-            summarized_count=ids.index(stage.last_message_id) + 1,
+            processed_count=ids.index(stage.last_message_id) + 1,
             number=stage.number,
             newest_request_id=request_id,
         )
@@ -121,18 +123,18 @@ class StageProgress:
 def stage_end(
     message_tokens: Sequence[int], start: int, max_tokens: int
 ) -> tuple[int, tuple[int, ...]]:
-    """Return the end of the stage from ``start``, and which of its messages are too large for any stage.
+    """Return the index after the stage from ``start``, and the indexes of its messages that are too large for any.
 
     ``message_tokens`` are the tokens of each message; a stage holds at least one message, summarised or left out.
     """
     used_tokens = 0
-    left_out: list[int] = []
+    left_out_indexes: list[int] = []
     for index in range(start, len(message_tokens)):
         is_too_large = message_tokens[index] > max_tokens
-        weight = NOTE_TOKENS if is_too_large else message_tokens[index]
-        if used_tokens + weight > max_tokens and index > start:
-            return index, tuple(left_out)
+        tokens = NOTE_TOKENS if is_too_large else message_tokens[index]
+        if used_tokens + tokens > max_tokens and index > start:
+            return index, tuple(left_out_indexes)
         if is_too_large:
-            left_out.append(index)
-        used_tokens += weight
-    return len(message_tokens), tuple(left_out)
+            left_out_indexes.append(index)
+        used_tokens += tokens
+    return len(message_tokens), tuple(left_out_indexes)

@@ -46,7 +46,7 @@ def summary_grade(
     are the other messages of the next request, and the user wrote the parts in ``user_part_ids``.
     """
     blocks = [block for message in messages_before for block in message.blocks]
-    replaced = [_block_text(block) for block in blocks if block.part_id in covered_part_ids]
+    replaced_texts = [_block_text(block) for block in blocks if block.part_id in covered_part_ids]
     user_texts = [
         block.text
         for message in messages_before
@@ -57,14 +57,18 @@ def summary_grade(
     shown_texts = [_block_text(block) for message in kept_messages for block in message.blocks]
     is_current = version == NAMES_VERSION
     names = names_of if is_current else earlier_names_of
-    lost = lost_names(replaced, summary, shown_texts, names, user_texts if is_current else ())
+    losses = lost_names(
+        replaced_texts, summary, shown_texts, names, user_texts if is_current else ()
+    )
     newest_texts = map(_block_text, _newest_blocks(messages_before))
-    recent = {name for text in newest_texts for _, name in names(text)}
+    recent_names = {name for text in newest_texts for _, name in names(text)}
     by_kind: dict[str, dict[str, object]] = {}
-    for kind, name_count in lost.counts_by_kind.items():
-        lost_of_kind = lost.names_of_kind(kind)
+    for kind, name_count in losses.counts_by_kind.items():
+        lost_of_kind = losses.names_of_kind(kind)
         # The user's constraints hold until the user lifts them.
-        likely_needed = [name for name in lost_of_kind if name in recent or kind == CONSTRAINTS]
+        likely_needed = [
+            name for name in lost_of_kind if name in recent_names or kind == CONSTRAINTS
+        ]
         other_names = [name for name in lost_of_kind if name not in likely_needed]
         by_kind[kind] = {
             "found": name_count,
@@ -77,7 +81,7 @@ def summary_grade(
     return {"retention": by_kind, "recent": RECENT_ANSWERS, **version_numbers}
 
 
-def unused_summary(view: View) -> Decision | None:
+def unused_summary_report(view: View) -> Decision | None:
     """Return the report on the newest summary unless an answer came after it or it was undone."""
     undone_ids, replaced_ids = undone_compactions(view.decisions), set[str]()
     for message in reversed(view.messages):
@@ -93,19 +97,19 @@ def unused_summary(view: View) -> Decision | None:
     return None
 
 
-def summary_set_aside(view: View) -> Decision | None:
+def set_aside_summary_report(view: View) -> Decision | None:
     """Return the report on the summary that the user set aside last and can restore; None after the next answer.
 
     A failed answer, as of a turn that was stopped, does not count.
     """
-    replaced = undone_compactions(view.decisions) & {
+    set_aside_ids = undone_compactions(view.decisions) & {
         decision.message_id
         for decision in view.decisions
         if decision.rule == UNDO and decision.numbers.get(ANOTHER)
     }
     for message in reversed(view.messages):
         info = message.info
-        if info.id in replaced:
+        if info.id in set_aside_ids:
             return _report_on(info.id, view)
         if isinstance(info, AssistantMessage) and not info.summary and info.error is None:
             return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.plan import recorded_plan
-from palimpsest.context.compaction.stages import DRAFT, REJECTED_KEY, SummaryStage
+from palimpsest.context.compaction.stages import DRAFT_KEY, REJECTED_KEY, SummaryStage
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
 from palimpsest.context.message_repair.pairing import with_paired_results
@@ -79,7 +79,7 @@ Summarise this conversation, so that another agent can go on with it.
 <conversation>
 {text}
 </conversation>"""
-MERGE = """\
+MERGE_INSTRUCTION = """\
 The text in <prior-summary> tells what happened before this conversation. Write one summary of both: keep
 what still matters of the older one even where the conversation does not mention it, let the
 conversation win where they differ, and move what is finished by now to "Done"."""
@@ -87,7 +87,7 @@ conversation win where they differ, and move what is finished by now to "Done"."
 PART_NOTE = """\
 The conversation is too long for one summary, so it is told in parts, and this is part {number}. {more}"""
 MORE_NOTE = "What came after it is told in the next part, so nothing here is the end of the work."
-NO_MORE = "It is the last part."
+LAST_PART_NOTE = "It is the last part."
 KEEP_NOTE = """\
 Whatever of the earlier parts is not finished must be in your summary too: tasks that run and how far they
 are, the newest request, decisions and their reasons, open questions, and what was promised."""
@@ -95,7 +95,7 @@ DEFECTS_NOTE = """\
 A summary of this conversation was written before and could not be used:
 {lacks}
 Write the whole summary again, with what was missing. Describe what happened; nobody asks you to do any of it."""
-LEFT_OUT = (
+LEFT_OUT_NOTE = (
     "[A message of the {role} is left out: about {tokens:,} tokens are too many for one request]"
 )
 
@@ -104,11 +104,11 @@ def summary_messages(
     messages: Messages, view: View, marker_id: str, model: ModelRef, policy: Policy
 ) -> NeutralMessages:
     """Return the messages that request the summary of a marker, without the system prompt."""
-    seen = messages_seen_at(replace(view, messages=messages), marker_id, policy)
-    plan = recorded_plan(seen, policy.compact)
+    seen_messages = messages_seen_at(replace(view, messages=messages), marker_id, policy)
+    plan = recorded_plan(seen_messages, policy.compact)
     numbers = stage_numbers(view.decisions, marker_id)
-    compaction, defects = marker(messages[place_of(messages, marker_id)]), numbers.get("lacks", ())
-    focus = "" if compaction is None else compaction.focus or ""
+    marker_part, defects = marker(messages[place_of(messages, marker_id)]), numbers.get("lacks", ())
+    focus = "" if marker_part is None else marker_part.focus or ""
     if not policy.compact.serialize:
         return (
             *with_paired_results(neutral_messages(plan.summarised_messages, model)),
@@ -131,7 +131,7 @@ def draft_text(messages: Messages, request_id: str) -> str:
     texts = [
         part.text.strip()
         for part in parts_of(messages)
-        if isinstance(part, TextPart) and (part.metadata or {}).get(DRAFT) == request_id
+        if isinstance(part, TextPart) and (part.metadata or {}).get(DRAFT_KEY) == request_id
     ]
     return "\n\n".join(filter(None, texts))
 
@@ -167,8 +167,8 @@ def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
     index = place_of(view.messages, marker_id)
     # The marker's own tail must not hide messages here: a plan is rebuilt from the messages it was made from.
-    before = replace(view, messages=view.messages[:index]).folded_messages(policy.compact)
-    messages = apply_decisions((*before, view.messages[index]), view)
+    earlier_messages = replace(view, messages=view.messages[:index]).folded_messages(policy.compact)
+    messages = apply_decisions((*earlier_messages, view.messages[index]), view)
     # Decisions empty a marker whose compaction failed, so that it begins no turn.
     return tuple(
         message
@@ -188,7 +188,7 @@ def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[st
 def _stage_text(stage: SummaryStage, head_messages: Messages, result_chars: int) -> str:
     """Return a stage of a history as one text, with a note for each message that is left out."""
     texts = (
-        LEFT_OUT.format(role=message.info.role, tokens=stage.left_out[message.id])
+        LEFT_OUT_NOTE.format(role=message.info.role, tokens=stage.left_out[message.id])
         if message.id in stage.left_out
         else serialize_message(message, result_chars)
         for message in stage.messages_of(head_messages)
@@ -208,17 +208,17 @@ def _prompt(
     # A policy's own prompt after the conversation already contains the instructions.
     pieces = [] if text is None and policy.compact.prompt else [instruction]
     if stage is not None:
-        more = NO_MORE if stage.is_final else MORE_NOTE
+        more = LAST_PART_NOTE if stage.is_final else MORE_NOTE
         pieces.append(PART_NOTE.format(number=stage.number, more=more))
     if previous_summary:
-        pieces += [f"<prior-summary>\n{previous_summary}\n</prior-summary>", MERGE]
+        pieces += [f"<prior-summary>\n{previous_summary}\n</prior-summary>", MERGE_INSTRUCTION]
     if stage is not None and stage.prior_request_id:
         pieces.append(KEEP_NOTE)
     pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, TEMPLATE_RULES]
     if focus:
         pieces.append(f"The user asks that the summary keeps this above all: {focus}")
     if defects:
-        pieces.append(DEFECTS_NOTE.format(lacks="\n".join(f"- {lack}" for lack in defects)))
+        pieces.append(DEFECTS_NOTE.format(lacks="\n".join(f"- {defect}" for defect in defects)))
     return "\n\n".join(pieces)
 
 

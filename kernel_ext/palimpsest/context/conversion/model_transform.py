@@ -56,17 +56,17 @@ def _changes_for_model(target: ProviderProfile) -> list[Change]:
     recorded_rules = target.recorded
     changes: list[Change] = []
     if recorded_rules.opencode_refuses_empty:
-        changes.append(_without_empty)
+        changes.append(_without_blank_blocks)
     if recorded_rules.opencode_ids != "any":
         rewrite_id = (
             nine_character_id if recorded_rules.opencode_ids == "nine" else word_character_id
         )
-        changes.append(lambda messages: _with_ids(messages, rewrite_id))
+        changes.append(lambda messages: _with_rewritten_ids(messages, rewrite_id))
     if recorded_rules.opencode_answers_results:
         changes.append(_with_answers_between)
     field = target.thinking_field
     if field is not None:
-        changes.append(lambda messages: _thinking_in_field(messages, field))
+        changes.append(lambda messages: _with_thinking_in_field(messages, field))
     return changes
 
 
@@ -97,8 +97,8 @@ def _input_kind(mime: str) -> str | None:
     """Return the kind of input that a model must support to take a file, or None for any."""
     if mime == PDF:
         return "pdf"
-    family = mime.split("/", 1)[0]
-    return family if family in {"image", "audio", "video"} else None
+    main_type = mime.split("/", 1)[0]
+    return main_type if main_type in {"image", "audio", "video"} else None
 
 
 def _without_lone_surrogates(message: NeutralMessage) -> NeutralMessage:
@@ -115,12 +115,12 @@ def _without_lone_surrogates(message: NeutralMessage) -> NeutralMessage:
     )
 
 
-def _without_empty(messages: NeutralMessages) -> NeutralMessages:
-    shortened = (
+def _without_blank_blocks(messages: NeutralMessages) -> NeutralMessages:
+    reduced_messages = (
         _with_blocks(message, tuple(block for block in message.blocks if not _is_blank(block)))
         for message in messages
     )
-    return tuple(message for message in shortened if message.blocks)
+    return tuple(message for message in reduced_messages if message.blocks)
 
 
 def _is_blank(block: Block) -> bool:
@@ -133,7 +133,9 @@ def _is_blank(block: Block) -> bool:
             return False
 
 
-def _with_ids(messages: NeutralMessages, rewrite_id: Callable[[str], str]) -> NeutralMessages:
+def _with_rewritten_ids(
+    messages: NeutralMessages, rewrite_id: Callable[[str], str]
+) -> NeutralMessages:
     return tuple(
         _with_blocks(
             message,
@@ -151,15 +153,15 @@ def _with_ids(messages: NeutralMessages, rewrite_id: Callable[[str], str]) -> Ne
 def _with_answers_between(messages: NeutralMessages) -> NeutralMessages:
     """Put an assistant message between tool results and the next user message."""
     answer = NeutralMessage(role="assistant", blocks=(TextBlock(text=INSERTED_ANSWER),))
-    answered: list[NeutralMessage] = []
+    completed_messages: list[NeutralMessage] = []
     for message in messages:
-        if message.role == "user" and answered and answered[-1].role == "tool":
-            answered.append(answer)
-        answered.append(message)
-    return tuple(answered)
+        if message.role == "user" and completed_messages and completed_messages[-1].role == "tool":
+            completed_messages.append(answer)
+        completed_messages.append(message)
+    return tuple(completed_messages)
 
 
-def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages:
+def _with_thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages:
     """Give each answer one thinking block, possibly empty, which is sent in a field beside its text."""
     return tuple(
         _with_thinking_field(message, field) if message.role == "assistant" else message

@@ -53,18 +53,18 @@ from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.provider_profile.recorded_agents import OPENCODE_SIGNED_BY
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-SYSTEM_MARKS = 2
+MAX_SYSTEM_MARKS = 2
 """Maximum number of system messages that carry a cache mark."""
-NEWEST_MARKS = 2
-"""Number of the newest messages that carry a cache mark."""
+MAX_NEWEST_MARKS = 2
+"""Maximum number of the newest messages that carry a cache mark."""
 
 
 def cache_mark_positions(roles: Sequence[str], model: ModelInfo) -> tuple[int, ...]:
     """Return the positions of the provider messages that carry a cache mark."""
     if profile(model.ref).cache_marks == "none":
         return ()
-    system = [i for i, role in enumerate(roles) if role == "system"][:SYSTEM_MARKS]
-    newest = [i for i, role in enumerate(roles) if role != "system"][-NEWEST_MARKS:]
+    system = [i for i, role in enumerate(roles) if role == "system"][:MAX_SYSTEM_MARKS]
+    newest = [i for i, role in enumerate(roles) if role != "system"][-MAX_NEWEST_MARKS:]
     return tuple(system + newest)
 
 
@@ -103,7 +103,7 @@ def neutral_messages(
     converted: list[NeutralMessage] = []
     for message in messages:
         if isinstance(message.info, AssistantMessage):
-            converted.extend(_assistant(message, message.info, options))
+            converted.extend(_answer_messages(message, message.info, options))
         else:
             blocks = tuple(block for part in message.parts if (block := _user_block(part, options)))
             if blocks:
@@ -154,17 +154,17 @@ def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
     return TextBlock(text=text, part_id=part.id, kind=kind) if text else None
 
 
-def _assistant(
+def _answer_messages(
     message: Message, info: AssistantMessage, options: ConversionOptions
 ) -> list[NeutralMessage]:
     parts = [part for part in message.parts if not is_from_failed_attempt(part)]
     if info.error is not None and not _is_sent_though_failed(info, parts):
         return []
     is_same_provider = info.model.provider == options.model.provider
-    thinking = (part for part in parts if isinstance(part, ReasoningPart))
+    reasoning_parts = (part for part in parts if isinstance(part, ReasoningPart))
     is_spaced = options.policy.empty_texts == "spaced"
-    keeps_spaces = is_spaced and any(is_signed(part.metadata) for part in thinking)
-    writer = _Answer(
+    keeps_spaces = is_spaced and any(is_signed(part.metadata) for part in reasoning_parts)
+    writer = _AnswerWriter(
         message.id,
         options,
         same_model=is_same_provider and info.model.name == options.model.name,
@@ -210,7 +210,7 @@ def is_signed(metadata: Mapping[str, Any] | None) -> bool:
 
 
 @dataclass(eq=False)
-class _Answer:
+class _AnswerWriter:
     """Writes the provider messages of one answer of the model."""
 
     _message_id: str
@@ -218,7 +218,7 @@ class _Answer:
     same_model: bool
     same_provider: bool
     empty: str
-    _media_after: list[MediaBlock] = field(default_factory=list)
+    _trailing_media: list[MediaBlock] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._policy = self._options.policy
@@ -229,14 +229,14 @@ class _Answer:
         results: list[Block] = []
         for part in parts:
             if part.type == "tool" and part.metadata and is_provider_call(part):
-                blocks.extend(self._provider_call(part))
+                blocks.extend(self._provider_call_blocks(part))
             elif part.type == "tool":
-                blocks.append(self._call(part))
+                blocks.append(self._call_block(part))
                 results.append(self._result_block(part))
             elif part.type == "text":
                 blocks.extend(() if part.ignored else self._text_blocks(part))
             elif part.type == "reasoning":
-                blocks.extend(self._reasoning(part))
+                blocks.extend(self._reasoning_blocks(part))
             elif part.type != "file" and (noted := _noted_block(part, "assistant")):
                 blocks.append(noted)
         answer = [self._message("assistant", tuple(blocks))] if blocks else []
@@ -244,10 +244,10 @@ class _Answer:
 
     def trailing_messages(self) -> list[NeutralMessage]:
         """Return the messages after the answer, with media that no result could hold."""
-        if not self._media_after:
+        if not self._trailing_media:
             return []
         notice = TextBlock(text=self._policy.media_notice)
-        return [self._message("user", (notice, *self._media_after))]
+        return [self._message("user", (notice, *self._trailing_media))]
 
     def _message(
         self, role: Literal["user", "assistant", "tool"], blocks: tuple[Block, ...]
@@ -261,8 +261,8 @@ class _Answer:
         metadata = part.metadata if is_sent_back else None
         return [TextBlock(text=part.text or self.empty, part_id=part.id, metadata=metadata)]
 
-    def _provider_call(self, part: ToolPart) -> list[Block]:
-        """Return a call that the provider ran: its own blocks for the same provider, else text.
+    def _provider_call_blocks(self, part: ToolPart) -> list[Block]:
+        """Return the blocks of a call that the provider ran: its own for the same provider, else text.
 
         A call that the format cannot hold is left out, since the answer's text has its results. OpenAI's Responses get
         text, too: they refuse such an item without the reasoning before it, or after their server deleted either.
@@ -275,7 +275,7 @@ class _Answer:
         metadata = {DIALECT: dialect, NATIVE_KEY: list(blocks)} if blocks else None
         return [TextBlock(text=text, part_id=part.id, metadata=metadata)]
 
-    def _reasoning(self, part: ReasoningPart) -> list[Block]:
+    def _reasoning_blocks(self, part: ReasoningPart) -> list[Block]:
         if self.same_model:
             return [ReasoningBlock(text=part.text, metadata=part.metadata, part_id=part.id)]
         if self._policy.other_thinking == "reasoning":
@@ -283,7 +283,7 @@ class _Answer:
         # Another model's signatures are not valid here, but its thinking is still useful.
         return [TextBlock(text=part.text, part_id=part.id)] if part.text.strip() else []
 
-    def _call(self, part: ToolPart) -> CallBlock:
+    def _call_block(self, part: ToolPart) -> CallBlock:
         return CallBlock(
             call_id=part.call_id,
             tool=part.tool,
@@ -316,10 +316,10 @@ class _Answer:
         )
 
     def _shorten_result(self, output: str) -> str:
-        longest = self._options.result_chars
-        if longest is None or len(output) <= longest:
+        max_chars = self._options.result_chars
+        if max_chars is None or len(output) <= max_chars:
             return output
-        return output[:longest] + "\n" + SHORTENED_NOTE.format(chars=len(output) - longest)
+        return output[:max_chars] + "\n" + SHORTENED_NOTE.format(chars=len(output) - max_chars)
 
     def _partial_output(self, state: ToolFailed) -> str | None:
         """Return the output of an interrupted call, where the policy takes it as the result."""
@@ -338,7 +338,7 @@ class _Answer:
         blocks = attachment_blocks(part, attachments)
         if self._policy.result_media == "writer":
             return blocks
-        self._media_after += [block for block in blocks if not self._fits_in_result(block)]
+        self._trailing_media += [block for block in blocks if not self._fits_in_result(block)]
         # A result can hold inline data, but no link.
         inline_blocks = (block for block in blocks if block.url.startswith("data:"))
         return tuple(filter(self._fits_in_result, inline_blocks))
@@ -372,5 +372,5 @@ def is_media(mime: str) -> bool:
 
 def takes_in_results(model: ModelRef, mime: str) -> bool:
     """Return whether OpenCode leaves this kind of media inside a tool result for the model."""
-    taken = profile(model).recorded.opencode_media_in_results
-    return taken == "all" or (taken == "images" and mime.startswith("image/"))
+    accepted_media = profile(model).recorded.opencode_media_in_results
+    return accepted_media == "all" or (accepted_media == "images" and mime.startswith("image/"))

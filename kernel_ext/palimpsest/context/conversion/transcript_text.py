@@ -36,13 +36,13 @@ def serialize_messages(messages: Messages, result_chars: int) -> str:
 def serialize_message(message: Message, result_chars: int) -> str:
     """Return one message as lines, each tool output cut to ``result_chars`` characters."""
     if isinstance(message.info, AssistantMessage):
-        lines = [line for part in message.parts for line in _assistant(part, result_chars)]
+        lines = [line for part in message.parts for line in _answer_lines(part, result_chars)]
     else:
-        lines = list(_user(message.parts))
+        lines = list(_user_lines(message.parts))
     return "\n".join(lines)
 
 
-def _user(parts: Sequence[Part]) -> Iterable[str]:
+def _user_lines(parts: Sequence[Part]) -> Iterable[str]:
     texts = [part.text for part in parts if isinstance(part, TextPart) and not part.ignored]
     if any(texts):
         yield "[User]: " + "\n".join(filter(None, texts))
@@ -53,10 +53,10 @@ def _user(parts: Sequence[Part]) -> Iterable[str]:
             case TextPart() | ReasoningPart() | ToolPart():
                 pass  # written above, or only in answers
             case _:
-                yield from _noted_line(part, "User")
+                yield from _noted_lines(part, "User")
 
 
-def _assistant(part: Part, result_chars: int) -> Iterable[str]:
+def _answer_lines(part: Part, result_chars: int) -> Iterable[str]:
     if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT) or is_hidden_from_models(part):
         return
     match part:
@@ -65,25 +65,25 @@ def _assistant(part: Part, result_chars: int) -> Iterable[str]:
         case ReasoningPart(text=text):
             yield from (f"[Assistant reasoning]: {text}",) if text else ()
         case ToolPart():
-            yield from _tool(part, result_chars)
+            yield from _call_lines(part, result_chars)
         case FilePart():
             pass
         case _:
-            yield from _noted_line(part, "Assistant")
+            yield from _noted_lines(part, "Assistant")
 
 
-def _noted_line(part: NotedPart, speaker: str) -> Iterable[str]:
-    words = part.words_for_summary()
-    if words:
-        yield f"[{speaker}]: {words}"
+def _noted_lines(part: NotedPart, speaker: str) -> Iterable[str]:
+    text = part.words_for_summary()
+    if text:
+        yield f"[{speaker}]: {text}"
 
 
-def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
+def _call_lines(part: ToolPart, result_chars: int) -> Iterable[str]:
     input_json = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
     yield f"[Assistant tool call]: {part.tool}({input_json})"
     match part.state:
         case ToolCompleted(output=output, attachments=attachments):
-            yield f"[Tool result]: {_cut(output, result_chars)}"
+            yield f"[Tool result]: {_truncated(output, result_chars)}"
             for attachment in attachments:
                 yield _attachment_line(attachment.mime, attachment.filename)
         case ToolFailed(error=error):
@@ -94,7 +94,7 @@ def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
             assert_never(part.state)
 
 
-def _cut(text: str, max_chars: int) -> str:
+def _truncated(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[:max_chars] + TRUNCATED_NOTE
 
 

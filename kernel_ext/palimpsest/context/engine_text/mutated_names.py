@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-_PURE = frozenset([
+_PURE_METHODS = frozenset([
     "head", "tail", "describe", "info", "plot", "hist", "show", "copy", "mean", "sum", "count",
     "keys", "values", "items", "get", "index", "join", "split", "format", "startswith",
     "endswith", "strip", "lower", "upper",
@@ -49,7 +49,7 @@ def _names_mutated_in(tree: ast.AST) -> Iterator[str]:
             ):
                 yield from _mutated_by_assignment(target)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=method))):
-                if method not in _PURE:
+                if method not in _PURE_METHODS:
                     yield from _base_names(base)
             case _:
                 pass

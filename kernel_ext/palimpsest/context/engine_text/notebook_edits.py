@@ -18,7 +18,7 @@ from palimpsest.transcript.parts import NotedEdit
 
 DELETED_MARK = "deleted"
 OWN_CHANGE = -1
-"""The serial number in a noted edit that the agent made itself, and so knows of, whatever run it belongs to."""
+"""The serial number of a noted edit that the agent made itself, in place of the serial number of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,11 @@ def cell_edits(
         edit
         for page in pages
         for cell in page.cells
-        if (edit := _edit(cell, newest_runs.get(cell.id), noted_edits.get(cell.id), sources_before))
+        if (
+            edit := _cell_edit(
+                cell, newest_runs.get(cell.id), noted_edits.get(cell.id), sources_before
+            )
+        )
         is not None
     ]
     for cell_id in dict.fromkeys(
@@ -70,7 +74,7 @@ def cell_edits(
     return edits
 
 
-def _edit(
+def _cell_edit(
     cell: PageCell,
     run: CellRun | None,
     noted_before: NotedEdit | None,

@@ -21,7 +21,7 @@ from palimpsest.transcript.parts import CompactionPart, Part, TextPart
 
 NEWS = "news"
 """Key in the metadata of a note: the kind of change."""
-MODE: OwnRule = "remind/mode"
+MODE_RULE: OwnRule = "remind/mode"
 """The rule by which a mode note beside an older message is dropped."""
 PLAN = "plan"
 BUILD = "build"
@@ -62,14 +62,18 @@ def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> s
     """
     prompts = [message.info for message in messages if is_prompt(message)]
     earlier_agents = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
-    before = earlier_agents[-1] if earlier_agents else agent
-    if before == agent:
+    earlier_agent = earlier_agents[-1] if earlier_agents else agent
+    if earlier_agent == agent:
         return None
-    if plan_apart and (agent == PLAN or (before, agent) == (PLAN, BUILD)):
+    if plan_apart and (agent == PLAN or (earlier_agent, agent) == (PLAN, BUILD)):
         return None
     if agent == PLAN:
         return TO_PLAN
-    return FROM_PLAN if before == PLAN else OTHER_AGENT.format(agent=agent, before=before)
+    return (
+        FROM_PLAN
+        if earlier_agent == PLAN
+        else OTHER_AGENT.format(agent=agent, before=earlier_agent)
+    )
 
 
 def note_beside_newest(messages: Messages) -> tuple[Message, str] | None:
@@ -109,7 +113,7 @@ def drop_older_mode_notes(
                 yield Decision(
                     id=new_id(),
                     action="drop",
-                    rule=MODE,
+                    rule=MODE_RULE,
                     message_id=message.info.id,
                     part_id=part.id,
                     tokens_before=count(part.text),
@@ -132,7 +136,7 @@ def _is_beside_newest(part: object) -> TypeGuard[TextPart]:
     return isinstance(part, TextPart) and (part.metadata or {}).get(BESIDE_NEWEST_KEY) == "newest"
 
 
-STEERED: OwnRule = "remind/steered"
+STEERED_RULE: OwnRule = "remind/steered"
 """The rule that puts a note around a prompt sent during a running turn."""
 LAST_STEP = (
     "This is the last step of this turn: its step limit of {limit} is reached and tools are off. "
@@ -239,13 +243,13 @@ def _steering_texts(messages: Sequence[Message]) -> Iterator[TextPart]:
 
 
 def _wrap_decision(
-    name: str, part: TextPart, note: dict[str, str], text_before: str, count: Count
+    decision_id: str, part: TextPart, note: dict[str, str], text_before: str, count: Count
 ) -> Decision:
     """Return the decision to put a note around a prompt; ``text_before`` is the text that was shown until now."""
     decision = Decision(
-        id=name,
+        id=decision_id,
         action="wrap",
-        rule=STEERED,
+        rule=STEERED_RULE,
         message_id=part.message_id,
         part_id=part.id,
         numbers=dict(note),

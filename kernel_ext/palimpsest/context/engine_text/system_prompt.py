@@ -130,16 +130,16 @@ def _environment_lines(environment: EnvironmentDetails) -> list[str]:
 
 
 def _opencode_environment_lines(
-    environment: EnvironmentDetails, *, newest: bool = False
+    environment: EnvironmentDetails, *, is_newest: bool = False
 ) -> list[str]:
     name = environment.model.partition("/")[2] or environment.model
-    exact = f" The exact model ID is {environment.model}" if newest else ""
+    exact = f" The exact model ID is {environment.model}" if is_newest else ""
     return [
         f"You are powered by the model named {name}.{exact}",
         "Here is some useful information about the environment you are running in:",
         "<env>",
         f"  Working directory: {environment.directory}",
-        *([f"  Workspace root folder: {environment.root}"] if newest else []),
+        *([f"  Workspace root folder: {environment.root}"] if is_newest else []),
         f"  Is directory a git repo: {'yes' if environment.git else 'no'}",
         f"  Platform: {environment.platform}",
         f"  Today's date: {environment.date}",
@@ -150,7 +150,7 @@ def _opencode_environment_lines(
 ENVIRONMENTS: dict[str, Callable[[EnvironmentDetails], list[str]]] = {
     "palimpsest": _environment_lines,
     "opencode-1.1": _opencode_environment_lines,
-    "opencode-1.18": functools.partial(_opencode_environment_lines, newest=True),
+    "opencode-1.18": functools.partial(_opencode_environment_lines, is_newest=True),
 }
 """Functions that return the lines of the environment block, by name."""
 
@@ -161,11 +161,11 @@ def joined_sections(texts: Sequence[str]) -> str:
 
 
 def with_further_instructions(
-    texts: tuple[str, ...], further_text: str, servers: str
+    texts: tuple[str, ...], further_text: str, server_instructions: str
 ) -> tuple[str, ...]:
     """Return a system prompt with text from hooks and the instructions of MCP servers at its end."""
     blocks = [f"{FURTHER_HEADING}\n{further_text}"] if further_text else []
-    blocks += [f"{SERVERS}\n{servers}"] if servers else []
+    blocks += [f"{SERVERS}\n{server_instructions}"] if server_instructions else []
     return (*texts[:-1], joined_sections([*texts[-1:], *blocks])) if blocks else texts
 
 
@@ -203,12 +203,12 @@ def shared_among_sections(part: str, tokens: int) -> tuple[tuple[PromptSection, 
     """Share the tokens of one part of a system prompt among its sections, by their length."""
     sections = prompt_sections(part)
     lengths = [weigh_chars(section.text) for section in sections]
-    total = max(sum(lengths), 1)
-    ends = [tokens * end // total for end in itertools.accumulate(lengths)]
+    total_chars = max(sum(lengths), 1)
+    ends = [tokens * end // total_chars for end in itertools.accumulate(lengths)]
     ends[-1] = tokens
     return tuple(
-        (section, end - before)
-        for section, end, before in zip(sections, ends, [0, *ends], strict=False)
+        (section, end - previous_end)
+        for section, end, previous_end in zip(sections, ends, [0, *ends], strict=False)
     )
 
 

@@ -20,7 +20,9 @@ NOT_RUN = (
 
 MAX_SEARCHED_CHARS = 200_000
 """Maximum characters at an answer's end that are searched."""
-_TAGGED = re.compile(r"<(?:invoke|function|tool)(?:\s+name\s*=\s*[\"']|=)([\w.-]{1,64})[\"']?\s*>")
+_OPENING_TAG = re.compile(
+    r"<(?:invoke|function|tool)(?:\s+name\s*=\s*[\"']|=)([\w.-]{1,64})[\"']?\s*>"
+)
 """``<invoke name="python">``, ``<function=python>``."""
 _CLOSING_TAG = re.compile(
     r"</(?:invoke|function|tool|function_calls|tool_call|tool_calls|antml:invoke|antml:function_calls)>\s*\Z"
@@ -30,11 +32,11 @@ _OPENING_MARK = re.compile(
 )
 """Marks before calls in JSON, in the forms of Qwen, Hermes, Mistral, GLM and Kimi."""
 _CLOSING_MARK = re.compile(r"(?:<[|/]*\w+\|?>|```)\Z")
-MAX_MARKS, MARK_CHARS = 6, 60
+MAX_MARKS, MAX_MARK_CHARS = 6, 60
 """Maximum number of marks that may close a call, and the maximum characters of each."""
 _FENCE = re.compile(r"\A\s*```\w*\n(.*)\n```\s*\Z", re.DOTALL)
-_NAMES = ("name", "tool", "tool_name", "function", "recipient_name")
-_INPUTS = ("arguments", "parameters", "input", "args", "tool_input")
+_NAME_KEYS = ("name", "tool", "tool_name", "function", "recipient_name")
+_INPUT_KEYS = ("arguments", "parameters", "input", "args", "tool_input")
 
 
 def written_call(text: str, tools: Collection[str]) -> str | None:
@@ -46,12 +48,12 @@ def written_call(text: str, tools: Collection[str]) -> str | None:
     True
     """
     ending = text[-MAX_SEARCHED_CHARS:].replace("antml:", "").rstrip()
-    tagged_tools = [match[1] for match in _TAGGED.finditer(ending)]
+    tagged_tools = [match[1] for match in _OPENING_TAG.finditer(ending)]
     if tagged_tools and _CLOSING_TAG.search(ending) and tagged_tools[-1] in tools:
         return tagged_tools[-1]
-    fenced = _FENCE.match(ending)
-    opening_ends = [match.end() for match in _OPENING_MARK.finditer(ending)]
-    call_text = ending[opening_ends[-1] :] if opening_ends else fenced[1] if fenced else ending
+    fenced_text = _FENCE.match(ending)
+    mark_ends = [match.end() for match in _OPENING_MARK.finditer(ending)]
+    call_text = ending[mark_ends[-1] :] if mark_ends else fenced_text[1] if fenced_text else ending
     return next((name for name in _call_names(call_text) if name in tools), None)
 
 
@@ -59,7 +61,7 @@ def _call_names(text: str) -> Iterator[str]:
     """Yield the names of the calls in a text that is only JSON, apart from closing marks."""
     call_text = text.strip()
     for _ in range(MAX_MARKS):
-        mark = _CLOSING_MARK.search(call_text[-MARK_CHARS:])
+        mark = _CLOSING_MARK.search(call_text[-MAX_MARK_CHARS:])
         if mark is None:
             break
         call_text = call_text[: -len(mark[0])].rstrip()
@@ -76,10 +78,10 @@ def _call_names(text: str) -> Iterator[str]:
 def _tool_name(value: Any) -> str | None:
     if not isinstance(value, dict):
         return None
-    inner = value.get("function")
-    if isinstance(inner, dict):
-        return _tool_name(inner)
-    if not any(isinstance(value.get(key), dict | str) for key in _INPUTS):
+    function_call = value.get("function")
+    if isinstance(function_call, dict):
+        return _tool_name(function_call)
+    if not any(isinstance(value.get(key), dict | str) for key in _INPUT_KEYS):
         return None
-    names = (value.get(key) for key in _NAMES)
+    names = (value.get(key) for key in _NAME_KEYS)
     return next((name for name in names if isinstance(name, str)), None)

@@ -38,7 +38,7 @@ class FrameRule:
 
     missing_result_text: str
     failed_calls: FailedCalls = "preserve"
-    adopted_is_error: bool = True
+    is_adopted_error: bool = True
     """Whether a result without an id that was assigned to its frame's only call counts as an error."""
 
 
@@ -76,7 +76,7 @@ def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
         messages=repaired,
         is_changed=True,
         added_results=tuple(added_results),
-        discarded_messages=_discard_unpaired(messages, frames, rule),
+        discarded_messages=_unpaired_results(messages, frames, rule),
         duplicate_count=matching.duplicate_count,
         orphans=matching.orphans,
     )
@@ -109,7 +109,7 @@ def _frames(messages: NeutralMessages) -> Iterator[_Frame]:
 class _Matching:
     """Assigns results to calls, frame by frame, and counts the results that were discarded."""
 
-    stand_ins: tuple[str, ...]
+    stand_in_texts: tuple[str, ...]
     """Texts of synthetic results, which a real result replaces."""
     duplicate_count: int = 0
     orphans: int = 0
@@ -123,41 +123,43 @@ class _Matching:
             if is_result(message):
                 self._assign(message, frame)
         for call in frame.calls:
-            self.earlier_calls.setdefault(_id(call), []).append(call)
+            self.earlier_calls.setdefault(_call_id(call), []).append(call)
 
     def _assign(self, message: NeutralMessage, frame: _Frame) -> None:
         block = result_of(message)
-        identifier = block.call_id.strip() if block else ""
-        candidates = [call for call in frame.calls if not identifier or _id(call) == identifier]
-        if not identifier and len(frame.calls) != 1:
-            candidates = []
-        open_call = next((call for call in candidates if call.result is None), None)
+        call_id = block.call_id.strip() if block else ""
+        possible_calls = [call for call in frame.calls if not call_id or _call_id(call) == call_id]
+        if not call_id and len(frame.calls) != 1:
+            possible_calls = []
+        open_call = next((call for call in possible_calls if call.result is None), None)
         if open_call is not None:
             open_call.result = message
             return
-        if identifier and not candidates:
-            earlier_calls = self.earlier_calls.get(identifier, ())
+        if call_id and not possible_calls:
+            earlier_calls = self.earlier_calls.get(call_id, ())
             waiting_calls = [call for call in earlier_calls if call.result is None]
             if len(waiting_calls) == 1:
                 waiting_calls[0].result = message
                 return
-        self._discard(message, candidates)
+        self._discard(message, possible_calls)
 
-    def _discard(self, message: NeutralMessage, calls: list[_Call]) -> None:
-        if not calls:
+    def _discard(self, message: NeutralMessage, possible_calls: list[_Call]) -> None:
+        if not possible_calls:
             self.orphans += 1
             return
         self.duplicate_count += 1
-        stand_in = next((call for call in calls if self._stands_in(call.result)), None)
-        if stand_in is not None and not self._stands_in(message):
-            stand_in.result = message
+        answered_by_stand_in = next(
+            (call for call in possible_calls if self._is_stand_in(call.result)), None
+        )
+        if answered_by_stand_in is not None and not self._is_stand_in(message):
+            answered_by_stand_in.result = message
 
-    def _stands_in(self, message: NeutralMessage | None) -> bool:
+    def _is_stand_in(self, message: NeutralMessage | None) -> bool:
         block = result_of(message) if message else None
-        return block is not None and block.is_error and block.text in self.stand_ins
+        return block is not None and block.is_error and block.text in self.stand_in_texts
 
 
-def _id(call: _Call) -> str:
+def _call_id(call: _Call) -> str:
     return call.block.call_id.strip()
 
 
@@ -170,7 +172,7 @@ def _frame_messages(
             yield frame.message
             for call in frame.calls:
                 if call.result is not None:
-                    yield _name_result(call.result, call.block, rule)
+                    yield _named_result(call.result, call.block, rule)
                 elif not has_failed:
                     block = stand_in(call.block, rule.missing_result_text)
                     added_results.append(block)
@@ -181,21 +183,21 @@ def _frame_messages(
             yield message
 
 
-def _discard_unpaired(
+def _unpaired_results(
     messages: NeutralMessages, frames: Iterable[_Frame], rule: FrameRule
 ) -> NeutralMessages:
-    kept_ids = {
+    kept_identities = {
         id(call.result)
         for frame in frames
         for call in frame.calls
         if not (is_failed(call.message) and rule.failed_calls == "drop")
     }
     return tuple(
-        message for message in messages if is_result(message) and id(message) not in kept_ids
+        message for message in messages if is_result(message) and id(message) not in kept_identities
     )
 
 
-def _name_result(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> NeutralMessage:
+def _named_result(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> NeutralMessage:
     """Return the result under its call's id, and under a tool's name where one is known."""
     block = result_of(message)
     if block is None:
@@ -204,6 +206,6 @@ def _name_result(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> N
     if (tool, call.call_id) == (block.tool, block.call_id):
         return message
     named_block = block.model_copy(update={"tool": tool, "call_id": call.call_id})
-    if not block.call_id and rule.adopted_is_error:
+    if not block.call_id and rule.is_adopted_error:
         named_block = named_block.model_copy(update={"is_error": True})
     return message.model_copy(update={"blocks": (named_block,)})

@@ -18,6 +18,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 FAILED_STOPS = frozenset({"error", "aborted"})
+"""Stop reasons of a failed answer."""
 UNKNOWN_TOOL = "unknown"
 RECORDED_MISSING = (
     "[openclaw] missing tool result in session history; inserted synthetic error result "
@@ -47,10 +48,10 @@ T = TypeVar("T")
 
 def same_if_unchanged(new_items: tuple[T, ...], old_items: tuple[T, ...]) -> tuple[T, ...]:
     """Return the old tuple itself where the new one holds the same objects."""
-    same = len(new_items) == len(old_items) and all(
-        block is other for block, other in zip(new_items, old_items, strict=True)
+    is_same = len(new_items) == len(old_items) and all(
+        new_item is old_item for new_item, old_item in zip(new_items, old_items, strict=True)
     )
-    return old_items if same else new_items
+    return old_items if is_same else new_items
 
 
 def with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:
@@ -85,7 +86,7 @@ def has_thinking(message: NeutralMessage) -> bool:
     return any(isinstance(block, ReasoningBlock) for block in message.blocks)
 
 
-def is_signed_thinking(message: NeutralMessage) -> bool:
+def holds_signed_thinking(message: NeutralMessage) -> bool:
     """Return whether the message holds thinking that its provider signed."""
     return any(
         isinstance(block, ReasoningBlock) and is_signed(block.metadata) for block in message.blocks

@@ -64,6 +64,8 @@ def is_valid(messages: NeutralMessages, target: ProviderProfile) -> bool:
 
 
 class _ValidityCheck:
+    """Checks messages in order: each by itself, and after the one before it."""
+
     def __init__(self, target: ProviderProfile) -> None:
         self._merges_answers = target.merges_answers
         self._merges_questions = target.merges_questions
@@ -117,7 +119,7 @@ class _ValidityCheck:
         return has_content
 
     def _is_valid_call(self, block: CallBlock) -> bool:
-        usable = (
+        is_usable = (
             not block.incomplete
             and bool(block.call_id.strip())
             and block.call_id not in self._ids
@@ -126,7 +128,7 @@ class _ValidityCheck:
         )
         self._ids.add(block.call_id)
         self._open_calls.append(block)
-        return usable
+        return is_usable
 
     def _are_valid_results(self, message: NeutralMessage) -> bool:
         calls, self._open_calls = self._open_calls, []
@@ -148,17 +150,21 @@ CLOSING_TEXT = "(Please go on.)"
 
 
 def repaired_in_order(
-    messages: NeutralMessages, limit: Limit, rule: HygieneRule, target: ProviderProfile
+    messages: NeutralMessages, cut_history: Limit, rule: HygieneRule, target: ProviderProfile
 ) -> NeutralMessages:
     """Return the messages limited and repaired, in the order of the rule."""
     if rule == "opencode":
-        return with_paired_results(limit(messages))
+        return with_paired_results(cut_history(messages))
     if rule == "palimpsest":
-        limited = limit(messages)
-        return limited if is_valid(limited, target) else repaired_by_default(limited, target)
+        newest_messages = cut_history(messages)
+        return (
+            newest_messages
+            if is_valid(newest_messages, target)
+            else repaired_by_default(newest_messages, target)
+        )
     sanitized = sanitized_as_recorded(one_result_per_message(messages), rule, target)
-    limited = limit(in_turn_order(sanitized, rule, target))
-    return results_joined(pair_by_rule(limited, rule).messages)
+    newest_messages = cut_history(in_turn_order(sanitized, rule, target))
+    return results_joined(pair_by_rule(newest_messages, rule).messages)
 
 
 def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
@@ -179,7 +185,7 @@ def pair_by_rule(
             return repair_frames(messages, FrameRule(RECORDED_MISSING, failed_calls or "drop"))
         case "palimpsest" | "opencode":
             treatment = failed_calls or "answer"
-            frame_rule = FrameRule(MISSING_RESULT_TEXT, treatment, adopted_is_error=False)
+            frame_rule = FrameRule(MISSING_RESULT_TEXT, treatment, is_adopted_error=False)
             return repair_frames(messages, frame_rule)
 
 
@@ -201,8 +207,8 @@ def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
 def without_thinking(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     """Remove thinking that must not be sent back to the model."""
     if rule == "openclaw-2026.2":
-        return drop_thinking(messages, keep_latest=False, keep_redacted=True, omitted="")
-    return drop_thinking(messages, omitted=OMITTED)
+        return drop_thinking(messages, keep_latest=False, keep_redacted=True, replacement_text="")
+    return drop_thinking(messages, replacement_text=OMITTED)
 
 
 def with_tool_ids(
@@ -282,19 +288,19 @@ def in_turn_order(
     Under the default rule the turn order is valid afterwards, and the result is as valid as after ``repair_messages``.
     """
     if rule == "palimpsest":
-        return _ordered_by_need(messages, target)
+        return _ordered_by_default(messages, target)
     recorded_rules = recorded_target(rule, target)
     if recorded_rules.merges_answers:
         messages = gemini_turns(messages, rule)
     return anthropic_turns(messages, rule) if recorded_rules.merges_questions else messages
 
 
-def _ordered_by_need(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
+def _ordered_by_default(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     if not target.merges_answers:
         return messages
     messages = merge_answers(messages)
     if target.merges_questions:
         messages = merge_questions(messages)
-    system = sum(message.role == "system" for message in messages)
-    with_opening = messages[:system] + user_first(messages[system:], OPENING_TEXT)
+    system_count = sum(message.role == "system" for message in messages)
+    with_opening = messages[:system_count] + user_first(messages[system_count:], OPENING_TEXT)
     return user_last(with_opening, CLOSING_TEXT) if target.user_last else with_opening

@@ -25,9 +25,9 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 
-def repair_spans(messages: NeutralMessages, missing_text: str) -> RepairReport:
+def repair_spans(messages: NeutralMessages, missing_result_text: str) -> RepairReport:
     """Pair calls with results by spans; expects each result in a message of its own."""
-    pairing = _Pass(missing_text)
+    pairing = _SpanPairing(missing_result_text)
     position = 0
     while position < len(messages):
         message = messages[position]
@@ -52,7 +52,7 @@ def _end_of_span(messages: NeutralMessages, start: int) -> int:
 
 
 @dataclass
-class _Pass:
+class _SpanPairing:
     """One pass over a history: the messages paired so far, and what was added and discarded."""
 
     missing_result_text: str
@@ -80,13 +80,13 @@ class _Pass:
     ) -> None:
         calls_by_id = {call.call_id: call for call in calls}
         results: dict[str, NeutralMessage] = {}
-        remainder: list[NeutralMessage] = []
+        other_messages: list[NeutralMessage] = []
         for following_message in next_messages:
             if is_result(following_message):
                 self._collect_result(following_message, calls_by_id, results)
             else:
-                remainder.append(following_message)
-        if results and remainder:
+                other_messages.append(following_message)
+        if results and other_messages:
             self.changed = True
         self.paired_messages.append(message)
         for call in calls:
@@ -97,7 +97,7 @@ class _Pass:
             else:
                 self.used_ids.add(call.call_id)
                 self.paired_messages.append(results[call.call_id])
-        self.paired_messages.extend(remainder)
+        self.paired_messages.extend(other_messages)
 
     def _collect_result(
         self,
@@ -106,15 +106,15 @@ class _Pass:
         results: dict[str, NeutralMessage],
     ) -> None:
         block = result_of(message)
-        identifier = block.call_id if block else ""
-        if identifier not in calls_by_id:
+        call_id = block.call_id if block else ""
+        if call_id not in calls_by_id:
             self.discard_orphan(message)
-        elif identifier in self.used_ids:
+        elif call_id in self.used_ids:
             self.discard_duplicate(message)
-        elif identifier in results:
+        elif call_id in results:
             self.discarded_messages.append(message)
         else:
-            results[identifier] = message
+            results[call_id] = message
 
     def _add_missing_result(self, call: CallBlock, message: NeutralMessage) -> None:
         block = stand_in(call, self.missing_result_text)

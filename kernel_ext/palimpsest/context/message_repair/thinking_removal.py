@@ -22,26 +22,26 @@ def drop_thinking(
     *,
     keep_latest: bool = True,
     keep_redacted: bool = False,
-    omitted: str = OMITTED,
+    replacement_text: str = OMITTED,
 ) -> NeutralMessages:
     """Remove thinking from every answer; with ``keep_latest`` not from the latest.
 
     With ``keep_redacted`` blocks of the type ``redacted_thinking`` stay.
     """
-    latest_answer = max(
+    latest_answer_index = max(
         (index for index, message in enumerate(messages) if message.role == "assistant"), default=-1
     )
     reduced_messages = tuple(
         message
-        if message.role != "assistant" or (keep_latest and index == latest_answer)
-        else _without_thinking(message, omitted, keep_redacted=keep_redacted)
+        if message.role != "assistant" or (keep_latest and index == latest_answer_index)
+        else _without_thinking(message, replacement_text, keep_redacted=keep_redacted)
         for index, message in enumerate(messages)
     )
     return same_if_unchanged(reduced_messages, messages)
 
 
 def _without_thinking(
-    message: NeutralMessage, omitted: str, *, keep_redacted: bool
+    message: NeutralMessage, replacement_text: str, *, keep_redacted: bool
 ) -> NeutralMessage:
     blocks = tuple(
         block
@@ -50,4 +50,4 @@ def _without_thinking(
     )
     if len(blocks) == len(message.blocks):
         return message
-    return message.model_copy(update={"blocks": blocks or (TextBlock(text=omitted),)})
+    return message.model_copy(update={"blocks": blocks or (TextBlock(text=replacement_text),)})

@@ -13,7 +13,7 @@ from typing import Literal
 
 from palimpsest.context.message_repair.message_blocks import (
     all_calls,
-    is_signed_thinking,
+    holds_signed_thinking,
     with_blocks,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.provider_profile.profile import (
     MAX_SHORT_ID_CHARS,
-    NINE_CHARS,
+    NINE_ID_CHARS,
     letters_and_digits,
 )
 
@@ -43,9 +43,9 @@ def tool_id(identifier: str, mode: Mode) -> str:
         return plain_id or ("sanitizedtoolid" if identifier else "defaulttoolid")
     if not identifier:
         return "defaultid"
-    if len(plain_id) >= NINE_CHARS:
-        return plain_id[:NINE_CHARS]
-    return _short_hash(plain_id or "sanitized", NINE_CHARS)
+    if len(plain_id) >= NINE_ID_CHARS:
+        return plain_id[:NINE_ID_CHARS]
+    return _short_hash(plain_id or "sanitized", NINE_ID_CHARS)
 
 
 def write_tool_ids(
@@ -63,10 +63,10 @@ def write_tool_ids(
     thinking keeps the ids of its calls, which no other call is given.
     """
     if not each_use:
-        return _all_with_new_ids(messages, _Mapping(mode))
+        return _all_with_new_ids(messages, _EqualIdWriter(mode))
     signed_ids = _signed_calls(messages) if keep_signed else {}
     reserved_ids = {block.call_id for index in signed_ids for block in signed_ids[index]}
-    writer = _Occurrences(mode, keep_native=keep_native, reserved_ids=reserved_ids)
+    writer = _UseIdWriter(mode, keep_native=keep_native, reserved_ids=reserved_ids)
     written_messages: list[NeutralMessage] = []
     for index, message in enumerate(messages):
         if index in signed_ids:
@@ -84,7 +84,7 @@ def _signed_calls(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         call_ids = {block.call_id for block in calls}
         is_whole = len(call_ids) == len(calls) and "" not in call_ids and not call_ids & claimed_ids
-        if message.role == "assistant" and calls and is_whole and is_signed_thinking(message):
+        if message.role == "assistant" and calls and is_whole and holds_signed_thinking(message):
             signed_calls[index] = calls
         claimed_ids |= call_ids
     return signed_calls
@@ -95,30 +95,30 @@ def unique_ids(messages: NeutralMessages) -> NeutralMessages:
     identifiers = [call.call_id for call in all_calls(messages)]
     if len(set(identifiers)) == len(identifiers):
         return messages
-    return _all_with_new_ids(messages, _Numbered(identifiers))
+    return _all_with_new_ids(messages, _NumberedIdWriter(identifiers))
 
 
-def _all_with_new_ids(messages: NeutralMessages, writer: "_Writer") -> NeutralMessages:
+def _all_with_new_ids(messages: NeutralMessages, writer: "_IdWriter") -> NeutralMessages:
     return tuple(_with_new_ids(message, writer) for message in messages)
 
 
-def _with_new_ids(message: NeutralMessage, writer: "_Writer") -> NeutralMessage:
+def _with_new_ids(message: NeutralMessage, writer: "_IdWriter") -> NeutralMessage:
     if message.role not in {"assistant", "tool"}:
         return message
-    blocks = tuple(_block(block, writer) for block in message.blocks)
+    blocks = tuple(_with_new_id(block, writer) for block in message.blocks)
     return with_blocks(message, blocks)
 
 
-def _block(block: Block, writer: "_Writer") -> Block:
+def _with_new_id(block: Block, writer: "_IdWriter") -> Block:
     if not isinstance(block, CallBlock | ResultBlock) or not block.call_id:
         return block
     is_call = isinstance(block, CallBlock)
-    new = writer.call(block.call_id) if is_call else writer.result_id(block.call_id)
-    return block if new == block.call_id else block.model_copy(update={"call_id": new})
+    new_id = writer.new_call_id(block.call_id) if is_call else writer.new_result_id(block.call_id)
+    return block if new_id == block.call_id else block.model_copy(update={"call_id": new_id})
 
 
 class _UniqueIds:
-    """Makes ids that are not taken yet."""
+    """Makes ids that are not taken yet, and takes them."""
 
     def __init__(self, mode: Mode, taken_ids: Iterable[str] = ()) -> None:
         self._mode = mode
@@ -143,7 +143,7 @@ class _UniqueIds:
 
     def _make_nine(self, seed: str) -> str:
         number = 0
-        while not self.is_free(new_id := _short_hash(f"{seed}:{number}", NINE_CHARS)):
+        while not self.is_free(new_id := _short_hash(f"{seed}:{number}", NINE_ID_CHARS)):
             number += 1
         return self.unique_id(new_id)
 
@@ -159,33 +159,33 @@ class _UniqueIds:
         return self.unique_id(new_id)
 
 
-class _Mapping:
+class _EqualIdWriter:
     """Maps equal ids to equal new ids, even where they belong to different calls."""
 
     def __init__(self, mode: Mode) -> None:
         self._unique_ids = _UniqueIds(mode)
         self._new_ids: dict[str, str] = {}
 
-    def call(self, identifier: str) -> str:
+    def new_call_id(self, identifier: str) -> str:
         if identifier not in self._new_ids:
             self._new_ids[identifier] = self._unique_ids.make(identifier)
         return self._new_ids[identifier]
 
-    def result_id(self, identifier: str) -> str:
-        return self.call(identifier)
+    def new_result_id(self, identifier: str) -> str:
+        return self.new_call_id(identifier)
 
 
-class _Occurrences:
+class _UseIdWriter:
     """Treats each use of an id as another call; results are assigned to the calls in order."""
 
     def __init__(self, mode: Mode, *, keep_native: bool, reserved_ids: Iterable[str] = ()) -> None:
         self._unique_ids = _UniqueIds(mode, reserved_ids)
         self._keep_native = keep_native
         self._use_counts: dict[str, int] = {}
-        self._orphans: dict[str, int] = {}
+        self._orphan_counts: dict[str, int] = {}
         self._waiting_ids: dict[str, deque[str]] = {}
 
-    def call(self, identifier: str) -> str:
+    def new_call_id(self, identifier: str) -> str:
         use = self._use_counts[identifier] = self._use_counts.get(identifier, 0) + 1
         if self._keeps_native_id(identifier, use):
             new_id = self._unique_ids.unique_id(identifier)
@@ -200,18 +200,18 @@ class _Occurrences:
         self._waiting_ids.setdefault(identifier, deque()).append(identifier)
 
     def _keeps_native_id(self, identifier: str, use: int) -> bool:
-        native = self._keep_native and ANTHROPIC_ID.fullmatch(identifier) is not None
-        return native and use == 1 and self._unique_ids.is_free(identifier)
+        is_native = self._keep_native and ANTHROPIC_ID.fullmatch(identifier) is not None
+        return is_native and use == 1 and self._unique_ids.is_free(identifier)
 
-    def result_id(self, identifier: str) -> str:
+    def new_result_id(self, identifier: str) -> str:
         waiting = self._waiting_ids.get(identifier)
         if waiting:
             return waiting.popleft()
-        number = self._orphans[identifier] = self._orphans.get(identifier, 0) + 1
+        number = self._orphan_counts[identifier] = self._orphan_counts.get(identifier, 0) + 1
         return self._unique_ids.make(f"{identifier}:tool_result:{number}")
 
 
-class _Numbered:
+class _NumberedIdWriter:
     """Keeps an id at its first use, and appends the number of the use at later ones."""
 
     def __init__(self, identifiers: Iterable[str]) -> None:
@@ -219,7 +219,7 @@ class _Numbered:
         self._use_counts: dict[str, int] = {}
         self._waiting_ids: dict[str, deque[str]] = {}
 
-    def call(self, identifier: str) -> str:
+    def new_call_id(self, identifier: str) -> str:
         use = self._use_counts[identifier] = self._use_counts.get(identifier, 0) + 1
         new_id = identifier
         while use > 1 and new_id in self._taken_ids:
@@ -229,12 +229,12 @@ class _Numbered:
         self._waiting_ids.setdefault(identifier, deque()).append(new_id)
         return new_id
 
-    def result_id(self, identifier: str) -> str:
+    def new_result_id(self, identifier: str) -> str:
         waiting = self._waiting_ids.get(identifier)
         return waiting.popleft() if waiting else identifier
 
 
-_Writer = _Mapping | _Occurrences | _Numbered
+_IdWriter = _EqualIdWriter | _UseIdWriter | _NumberedIdWriter
 """The kinds of writers; each is called for every call and every result in the order of the messages."""
 
 

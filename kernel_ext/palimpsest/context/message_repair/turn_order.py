@@ -63,7 +63,8 @@ def _merged_answer(
     later_metadata = later.metadata or {}
     fields = {name: value for name in KEPT_FROM_LATER if (value := later_metadata.get(name))}
     update = {
-        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
+        "blocks": _mergeable_blocks(earlier, keep_plain=keep_plain)
+        + _mergeable_blocks(later, keep_plain=keep_plain),
         "plain": False,
         "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
         "metadata": ((earlier.metadata or {}) | fields) or earlier.metadata,
@@ -77,14 +78,15 @@ def _merged_question(
     metadata = earlier.metadata or {}
     timestamp = {"timestamp": metadata["timestamp"]} if "timestamp" in metadata else {}
     update = {
-        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
+        "blocks": _mergeable_blocks(earlier, keep_plain=keep_plain)
+        + _mergeable_blocks(later, keep_plain=keep_plain),
         "plain": False,
         "metadata": (timestamp | (later.metadata or {})) or later.metadata,
     }
     return later.model_copy(update=update)
 
 
-def _blocks(message: NeutralMessage, *, keep_plain: bool) -> tuple[Block, ...]:
+def _mergeable_blocks(message: NeutralMessage, *, keep_plain: bool) -> tuple[Block, ...]:
     return () if message.plain and not keep_plain else message.blocks
 
 
@@ -108,10 +110,10 @@ def user_last(messages: NeutralMessages, closing_text: str) -> NeutralMessages:
 
 def system_first(messages: NeutralMessages) -> NeutralMessages:
     """Put system messages before all others."""
-    first = tuple(message for message in messages if message.role == "system")
-    if messages[: len(first)] == first:
+    system_messages = tuple(message for message in messages if message.role == "system")
+    if messages[: len(system_messages)] == system_messages:
         return messages
-    return first + tuple(message for message in messages if message.role != "system")
+    return system_messages + tuple(message for message in messages if message.role != "system")
 
 
 def with_allowed_blocks(messages: NeutralMessages) -> NeutralMessages:
@@ -145,9 +147,9 @@ def _has_content(block: Block) -> bool:
 
 def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
     """Remove calls without a result before the next answer; an answer with thinking loses all its blocks then."""
-    ends = _next_answers(messages)
+    next_answer_indexes = _next_answer_indexes(messages)
     kept_messages = tuple(
-        _with_open_calls_dropped(message, messages[index + 1 : ends[index]])
+        _with_open_calls_dropped(message, messages[index + 1 : next_answer_indexes[index]])
         if message.role == "assistant"
         else message
         for index, message in enumerate(messages)
@@ -155,15 +157,15 @@ def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
     return same_if_unchanged(kept_messages, messages)
 
 
-def _next_answers(messages: NeutralMessages) -> list[int]:
+def _next_answer_indexes(messages: NeutralMessages) -> list[int]:
     """Return for each position the position of the next assistant message."""
-    next_answers = [len(messages)] * len(messages)
-    next_answer = len(messages)
+    indexes = [len(messages)] * len(messages)
+    next_index = len(messages)
     for index in range(len(messages) - 1, -1, -1):
-        next_answers[index] = next_answer
+        indexes[index] = next_index
         if messages[index].role == "assistant":
-            next_answer = index
-    return next_answers
+            next_index = index
+    return indexes
 
 
 def _with_open_calls_dropped(
@@ -172,18 +174,22 @@ def _with_open_calls_dropped(
     if not calls_of(message):
         return message
     calls = [block for block in message.blocks if isinstance(block, CallBlock)]
-    thinking = has_thinking(message)
-    results = list(_results(next_messages, are_embedded=not thinking))
-    dangling = [call for call in calls if not _has_result(call, results, by_name=thinking)]
-    if not dangling:
+    has_thinking_block = has_thinking(message)
+    results = list(_result_blocks(next_messages, are_embedded=not has_thinking_block))
+    dangling_calls = [
+        call for call in calls if not _has_result(call, results, by_name=has_thinking_block)
+    ]
+    if not dangling_calls:
         return message
-    blocks = () if thinking else tuple(b for b in message.blocks if b not in dangling)
+    blocks = (
+        () if has_thinking_block else tuple(b for b in message.blocks if b not in dangling_calls)
+    )
     if not blocks and not is_failed(message):
         blocks = (TextBlock(text=CALLS_OMITTED),)
     return message.model_copy(update={"blocks": blocks})
 
 
-def _results(
+def _result_blocks(
     next_messages: Iterable[NeutralMessage], *, are_embedded: bool
 ) -> Iterable[ResultBlock]:
     for message in next_messages:

@@ -60,16 +60,16 @@ def with_ids(messages: NeutralMessages) -> NeutralMessages:
     calls = all_calls(messages)
     if all(block.call_id.strip() for block in calls):
         return messages
-    taken = {block.call_id for block in calls}
-    numbers = (f"call_{number}" for number in itertools.count(1))
-    free_names = (name for name in numbers if name not in taken)
+    taken_ids = {block.call_id for block in calls}
+    numbered_ids = (f"call_{number}" for number in itertools.count(1))
+    free_ids = (name for name in numbered_ids if name not in taken_ids)
 
-    def renamed(block: CallBlock) -> CallBlock:
+    def with_id(block: CallBlock) -> CallBlock:
         if block.call_id.strip():
             return block
-        return block.model_copy(update={"call_id": next(free_names)})
+        return block.model_copy(update={"call_id": next(free_ids)})
 
-    return _with_changed_calls(messages, renamed)
+    return _with_changed_calls(messages, with_id)
 
 
 def with_accepted_names(messages: NeutralMessages) -> NeutralMessages:
@@ -84,15 +84,16 @@ def with_accepted_names(messages: NeutralMessages) -> NeutralMessages:
 
 def with_called_names(messages: NeutralMessages) -> NeutralMessages:
     """Give each result the tool name of its call; expects calls and results in pairs."""
-    tools = {block.call_id: block.tool for block in all_calls(messages)}
-    named_messages = tuple(_named_as_called(message, tools) for message in messages)
+    tool_by_call_id = {block.call_id: block.tool for block in all_calls(messages)}
+    named_messages = tuple(_named_as_called(message, tool_by_call_id) for message in messages)
     return same_if_unchanged(named_messages, messages)
 
 
-def _named_as_called(message: NeutralMessage, tools: dict[str, str]) -> NeutralMessage:
+def _named_as_called(message: NeutralMessage, tool_by_call_id: dict[str, str]) -> NeutralMessage:
     blocks = tuple(
-        block.model_copy(update={"tool": tools[block.call_id]})
-        if isinstance(block, ResultBlock) and tools.get(block.call_id, block.tool) != block.tool
+        block.model_copy(update={"tool": tool_by_call_id[block.call_id]})
+        if isinstance(block, ResultBlock)
+        and tool_by_call_id.get(block.call_id, block.tool) != block.tool
         else block
         for block in message.blocks
     )
@@ -126,9 +127,9 @@ def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls
 class _CallRepair:
     """Removes the unusable calls of messages, and counts them."""
 
-    def __init__(self, rule: UsableCallRule, answered_calls: frozenset[int]) -> None:
+    def __init__(self, rule: UsableCallRule, answered_identities: frozenset[int]) -> None:
         self._rule = rule
-        self._answered_ids = answered_calls
+        self._answered_ids = answered_identities
         self._offered_names = {name.strip().lower() for name in rule.offered_tools}
         self._claimed_ids: set[str] = set()
         self.dropped_calls = 0

@@ -10,7 +10,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any
 
-from palimpsest.context.engine_text.reminders import MODE, with_reminders
+from palimpsest.context.engine_text.reminders import MODE_RULE, with_reminders
 from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.transcript.context_values.decisions import (
@@ -48,7 +48,9 @@ def apply_decisions(messages: Messages, view: View) -> Messages:
     effective = EffectiveDecisions(view.decisions)
     newest_prompt = newest_visible_prompt(messages, effective)
     decided_ids = {
-        name for decision in view.decisions for name in (decision.part_id, decision.message_id)
+        decided_id
+        for decision in view.decisions
+        for decided_id in (decision.part_id, decision.message_id)
     }
     reduced_messages = tuple(
         _reduced_message(message, effective, view.texts, is_newest=message is newest_prompt)
@@ -69,7 +71,7 @@ def newest_visible_prompt(messages: Messages, effective: EffectiveDecisions) -> 
         is_withdrawn = any(
             reduction is not None
             and reduction.action == "drop"
-            and reduction.rule not in (EXCLUDE, MODE)
+            and reduction.rule not in (EXCLUDE, MODE_RULE)
             for reduction in reductions
         )
         if not is_withdrawn:
@@ -137,14 +139,20 @@ def _reduced_part(
     if decision is None and not _has_blobs(part):
         return part
     full_output = whole_output(part, texts)
-    places = range(len(state.attachments))
-    changes = [pictures.get(str(place), NO_CHANGES) for place in places]
+    indexes = range(len(state.attachments))
+    picture_changes = [pictures.get(str(index), NO_CHANGES) for index in indexes]
     attachments = tuple(
-        attachment.model_copy(update=_content(attachment.url, attachment.mime, texts, change))
-        for attachment, change in zip(state.attachments, changes, strict=True)
-        if LEFT_OUT not in change
+        attachment.model_copy(
+            update=_content_fields(attachment.url, attachment.mime, texts, picture_change)
+        )
+        for attachment, picture_change in zip(state.attachments, picture_changes, strict=True)
+        if LEFT_OUT not in picture_change
     )
-    replacement_texts = [str(change[LEFT_OUT]) for change in changes if LEFT_OUT in change]
+    replacement_texts = [
+        str(picture_change[LEFT_OUT])
+        for picture_change in picture_changes
+        if LEFT_OUT in picture_change
+    ]
     match decision:
         case None:
             shown_text = full_output
@@ -167,13 +175,13 @@ def _reduced_part(
     )
 
 
-def _content(
+def _content_fields(
     url: str, mime: str, texts: Mapping[str, str], picture: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return url and type of a picture's content; those of its smaller version where one exists."""
-    smaller = texts.get(str(picture.get("url", "")).removeprefix("blob:"))
-    if smaller is not None:
-        return {"url": smaller, "mime": str(picture["mime"])}
+    smaller_content = texts.get(str(picture.get("url", "")).removeprefix("blob:"))
+    if smaller_content is not None:
+        return {"url": smaller_content, "mime": str(picture["mime"])}
     return {"url": texts.get(url.removeprefix("blob:"), url), "mime": mime}
 
 
@@ -189,7 +197,9 @@ def _sent_file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, A
         )
     if picture is None and not part.url.startswith("blob:"):
         return part
-    return part.model_copy(update=_content(part.url, part.mime, texts, picture or NO_CHANGES))
+    return part.model_copy(
+        update=_content_fields(part.url, part.mime, texts, picture or NO_CHANGES)
+    )
 
 
 def _placeholder(decision: Decision) -> str:
@@ -199,8 +209,10 @@ def _placeholder(decision: Decision) -> str:
 
 def recorded_text(decision: Decision) -> str | None:
     """Return the text that replaced an output in another agent's recording; None for our own decisions."""
-    shown_text = decision.numbers.get("shown") if decision.rule in (IMPORT, PICTURES_RULE) else None
-    return shown_text if isinstance(shown_text, str) else None
+    replacement = (
+        decision.numbers.get("shown") if decision.rule in (IMPORT, PICTURES_RULE) else None
+    )
+    return replacement if isinstance(replacement, str) else None
 
 
 def _reduced_cells(part: NotebookPart, decision: Decision) -> NotebookPart:

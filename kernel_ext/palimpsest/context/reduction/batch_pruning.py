@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 from palimpsest.transcript.ids import short_id
 
-WORTH_TOKENS = 100
+MIN_SAVED_TOKENS = 100
 """Tokens that clearing an output must save: a smaller output costs little more than its placeholder."""
 REASONS = {"read-again": "the same file was read again later", "changed": "the file changed later"}
 
@@ -126,10 +126,10 @@ def _candidates(
         newer_call = outputs.newer_call(output.part_id)
         text = _placeholder(rule, output.part_id, newer_call)
         tokens_saved = tokens - outputs.count(text)
-        if tokens_saved >= WORTH_TOKENS:
-            recent = output.is_recent(rule.protect_turns)
+        if tokens_saved >= MIN_SAVED_TOKENS:
+            is_recent = output.is_recent(rule.protect_turns)
             candidates.append(
-                _Candidate(output.part_id, newer_call, text, tokens, tokens_saved, recent)
+                _Candidate(output.part_id, newer_call, text, tokens, tokens_saved, is_recent)
             )
     return candidates
 
@@ -140,24 +140,26 @@ def _chosen_outputs(candidates: Sequence[_Candidate], limits: _BatchLimits) -> l
     if not limits.cache_expired:
         tokens_to_free = limits.used_tokens - limits.target_tokens
         chosen_candidates = _take_enough(chosen_candidates, tokens_to_free, limits.minimum_tokens)
-    used_after = limits.used_tokens - sum(candidate.tokens_saved for candidate in chosen_candidates)
-    if used_after >= limits.start_tokens:
-        recent = [candidate for candidate in candidates if candidate.is_recent]
-        minimum_left = limits.minimum_tokens - round(limits.used_tokens - used_after)
-        tokens_to_free = used_after - limits.target_tokens
-        chosen_candidates += _take_enough(recent, tokens_to_free, minimum_left)
+    tokens_used_after = limits.used_tokens - sum(
+        candidate.tokens_saved for candidate in chosen_candidates
+    )
+    if tokens_used_after >= limits.start_tokens:
+        recent_candidates = [candidate for candidate in candidates if candidate.is_recent]
+        minimum_left = limits.minimum_tokens - round(limits.used_tokens - tokens_used_after)
+        tokens_to_free = tokens_used_after - limits.target_tokens
+        chosen_candidates += _take_enough(recent_candidates, tokens_to_free, minimum_left)
     order = {candidate.part_id: index for index, candidate in enumerate(candidates)}
     return sorted(chosen_candidates, key=lambda candidate: order[candidate.part_id])
 
 
 def _take_enough(
-    candidates: Iterable[_Candidate], tokens_to_free: float, minimum: int
+    candidates: Iterable[_Candidate], tokens_to_free: float, min_tokens: int
 ) -> list[_Candidate]:
     """Take candidates, out-of-date reads first, until they free enough tokens and at least the minimum of a batch."""
     taken_candidates: list[_Candidate] = []
     tokens_saved = 0
     for candidate in sorted(candidates, key=lambda candidate: candidate.newer_call is None):
-        if tokens_saved >= tokens_to_free and tokens_saved >= minimum:
+        if tokens_saved >= tokens_to_free and tokens_saved >= min_tokens:
             break
         taken_candidates.append(candidate)
         tokens_saved += candidate.tokens_saved

@@ -25,31 +25,39 @@ CHARS_PER_TOKEN = 4
 MEDIA_CHARS = 8_000
 """Characters that an image counts as."""
 GAP_TEXT = "\n...\n"
-MEDIA_GONE = "[image removed during context pruning]"
+MEDIA_PLACEHOLDER = "[image removed during context pruning]"
 
 
 def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> RuleAnswer:
     """Decide which outputs the next request shows trimmed or cleared."""
-    age = facts.cache_age_seconds
-    looked_at = LookedAt("seconds since the cache was used", age or 0, rule.ttl_seconds, "seconds")
+    cache_age_seconds = facts.cache_age_seconds
+    looked_at = LookedAt(
+        "seconds since the cache was used", cache_age_seconds or 0, rule.ttl_seconds, "seconds"
+    )
     earlier_reductions = outputs.reductions_by(CACHE_TTL)
     wanted_reductions: dict[str, OutputReduction] = {}
-    if age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds:
+    if (
+        cache_age_seconds is not None
+        and rule.ttl_seconds > 0
+        and cache_age_seconds >= rule.ttl_seconds
+    ):
         outputs_without_own = outputs if rule.sticky else outputs.without_rule(CACHE_TTL)
         wanted_reductions = _wanted_reductions(outputs_without_own, rule, facts.window)
     unchanged_ids = {
-        name
-        for name, reduction in wanted_reductions.items()
-        if _is_same(earlier_reductions.get(name), reduction)
+        part_id
+        for part_id, reduction in wanted_reductions.items()
+        if _is_same_reduction(earlier_reductions.get(part_id), reduction)
     }
     restored_ids = [] if rule.sticky else [*earlier_reductions]
     reductions = [
-        OutputReduction(name, "restore", {}) for name in restored_ids if name not in unchanged_ids
+        OutputReduction(part_id, "restore", {})
+        for part_id in restored_ids
+        if part_id not in unchanged_ids
     ]
     reductions += [
-        replace(reduction, numbers={**reduction.numbers, "cache_age_seconds": age})
-        for name, reduction in wanted_reductions.items()
-        if name not in unchanged_ids
+        replace(reduction, numbers={**reduction.numbers, "cache_age_seconds": cache_age_seconds})
+        for part_id, reduction in wanted_reductions.items()
+        if part_id not in unchanged_ids
     ]
     return RuleAnswer(tuple(reductions), looked_at)
 
@@ -69,7 +77,7 @@ def _matches_pattern(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pieces)), name, re.DOTALL) is not None
 
 
-def _is_same(earlier: OutputReduction | None, wanted: OutputReduction) -> bool:
+def _is_same_reduction(earlier: OutputReduction | None, wanted: OutputReduction) -> bool:
     if earlier is None or earlier.action != wanted.action:
         return False
     return all(earlier.numbers.get(name) == value for name, value in wanted.numbers.items())
@@ -79,61 +87,65 @@ def _wanted_reductions(
     outputs: RequestOutputs, rule: PrunePolicy, window: int
 ) -> dict[str, OutputReduction]:
     """Return the reductions of the prunable outputs by part id, oldest first."""
-    max_chars = window * CHARS_PER_TOKEN
-    total = outputs.all_chars(counts_width=rule.wide_chars)
-    if max_chars <= 0 or total / max_chars < rule.soft_ratio:
+    window_chars = window * CHARS_PER_TOKEN
+    total_chars = outputs.all_chars(counts_width=rule.wide_chars)
+    if window_chars <= 0 or total_chars / window_chars < rule.soft_ratio:
         return {}
-    candidates = [
-        candidate
-        for candidate in outputs.newest_first()
-        if candidate.is_settled(rule.keep_assistants)
-        and not candidate.is_kept_by_user
-        and is_prunable(candidate.tool, rule)
-        and not (candidate.media_count and rule.media == "spared")
+    prunable_outputs = [
+        output_candidate
+        for output_candidate in outputs.newest_first()
+        if output_candidate.is_settled(rule.keep_assistants)
+        and not output_candidate.is_kept_by_user
+        and is_prunable(output_candidate.tool, rule)
+        and not (output_candidate.media_count and rule.media == "spared")
     ][::-1]
     wanted_reductions: dict[str, OutputReduction] = {}
-    sizes = {output.part_id: _output_chars(output, rule) for output in candidates}
-    for output in candidates:
-        trimmed = _trim_output(output, rule)
-        if trimmed is None:
+    output_chars = {output.part_id: _output_chars(output, rule) for output in prunable_outputs}
+    for output in prunable_outputs:
+        trimmed_output = _trim_output(output, rule)
+        if trimmed_output is None:
             continue
-        wanted_reductions[output.part_id] = trimmed
-        size = weigh_chars(trimmed.text, counts_width=rule.wide_chars)
-        total += size - sizes[output.part_id]
-        sizes[output.part_id] = size
-    if not rule.hard_clear or sum(sizes.values()) < rule.min_prunable_chars:
+        wanted_reductions[output.part_id] = trimmed_output
+        trimmed_chars = weigh_chars(trimmed_output.text, counts_width=rule.wide_chars)
+        total_chars += trimmed_chars - output_chars[output.part_id]
+        output_chars[output.part_id] = trimmed_chars
+    if not rule.hard_clear or sum(output_chars.values()) < rule.min_prunable_chars:
         return wanted_reductions
-    for output in candidates:
-        if total / max_chars < rule.hard_ratio:
+    for output in prunable_outputs:
+        if total_chars / window_chars < rule.hard_ratio:
             break
-        text = rule.placeholder
+        placeholder = rule.placeholder
         wanted_reductions[output.part_id] = OutputReduction(
-            output.part_id, "clear", {"text": text}, text, output.tokens
+            output.part_id, "clear", {"text": placeholder}, placeholder, output.tokens
         )
-        total += weigh_chars(text, counts_width=rule.wide_chars) - sizes[output.part_id]
+        total_chars += (
+            weigh_chars(placeholder, counts_width=rule.wide_chars) - output_chars[output.part_id]
+        )
     return wanted_reductions
 
 
 def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
-    """Keep head and tail of a long output, and a placeholder for each of its images."""
-    notes = [MEDIA_GONE] * output.media_count
-    source = "\n".join([output.whole_text, *notes] if output.whole_text else notes)
-    shown = "\n".join([output.shown_text, *notes] if output.shown_text else notes)
-    appended = source[len(output.whole_text) :]
+    """Return a long output's reduction to head, tail and a placeholder for each image; None where it stays whole."""
+    notes = [MEDIA_PLACEHOLDER] * output.media_count
+    whole_text_with_notes = "\n".join([output.whole_text, *notes] if output.whole_text else notes)
+    shown_text_with_notes = "\n".join([output.shown_text, *notes] if output.shown_text else notes)
+    appended_text = whole_text_with_notes[len(output.whole_text) :]
     head_chars, tail_chars = max(rule.soft_head_chars, 0), max(rule.soft_tail_chars, 0)
-    if len(shown) <= rule.soft_max_chars or head_chars + tail_chars >= len(shown):
+    if len(shown_text_with_notes) <= rule.soft_max_chars or head_chars + tail_chars >= len(
+        shown_text_with_notes
+    ):
         if not output.media_count:
             return None
-        numbers = _cut_numbers(len(source), 0, "", "", omitted=0)
+        numbers = _cut_numbers(len(whole_text_with_notes), 0, "", "", omitted=0)
     else:
         note = (
             f"\n\n[Tool result trimmed: kept first {head_chars} chars and last {tail_chars} chars "
-            f"of {len(source)} chars.]"
+            f"of {len(whole_text_with_notes)} chars.]"
         )
-        omitted = len(source) - head_chars - tail_chars
-        numbers = _cut_numbers(head_chars, tail_chars, GAP_TEXT, note, omitted)
+        omitted_chars = len(whole_text_with_notes) - head_chars - tail_chars
+        numbers = _cut_numbers(head_chars, tail_chars, GAP_TEXT, note, omitted_chars)
     if output.media_count:
-        numbers |= {"appended": appended, "without_media": True}
+        numbers |= {"appended": appended_text, "without_media": True}
     text = apply_truncation(output.whole_text, numbers)
     return OutputReduction(output.part_id, "truncate", numbers, text, output.tokens)
 

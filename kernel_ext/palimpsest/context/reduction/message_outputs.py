@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
     effective_reductions,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage, parts_of
@@ -57,27 +57,27 @@ class MessageOutputs:
     def older_than(self, turns: int) -> Iterator["MessageOutput"]:
         """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary."""
         messages = self.view.messages
-        outputs = {output.part_id: output for output in self._list_outputs(messages)}
+        output_by_part_id = {output.part_id: output for output in self._outputs_in(messages)}
         turns_passed = 0
-        for position in range(len(messages) - 1, -1, -1):
-            info = messages[position].info
+        for index in range(len(messages) - 1, -1, -1):
+            info = messages[index].info
             turns_passed += isinstance(info, UserMessage)
             if turns_passed < turns:
                 continue
             if isinstance(info, AssistantMessage) and info.summary:
                 return
-            for part in reversed(messages[position].parts):
+            for part in reversed(messages[index].parts):
                 if not _is_output(part):
                     continue
-                reduction = self._reductions.get(part.id)
+                reduction = self._reduction_by_part_id.get(part.id)
                 if reduction is not None and reduction.action == "clear":
-                    yield replace(self._output(position, part, part), is_cleared=True)
-                elif part.id in outputs:
-                    yield outputs[part.id]
+                    yield replace(self._output(index, part, part), is_cleared=True)
+                elif part.id in output_by_part_id:
+                    yield output_by_part_id[part.id]
 
     def newer_call(self, part_id: str) -> NewerCall | None:
         """Return the call that made a read out of date."""
-        return self._newer_calls.get(part_id)
+        return self._newer_call_by_part_id.get(part_id)
 
     def all_chars(self, *, counts_width: bool) -> int:
         """Return the characters of all messages as they are shown."""
@@ -90,7 +90,7 @@ class MessageOutputs:
             part_id: OutputReduction(
                 part_id, "clear" if reduction.action == "clear" else "truncate", reduction.numbers
             )
-            for part_id, reduction in self._reductions.items()
+            for part_id, reduction in self._reduction_by_part_id.items()
             if reduction.rule == rule
         }
 
@@ -127,14 +127,14 @@ class MessageOutputs:
 
     @cached_property
     def _pinned_ids(self) -> frozenset[str]:
-        return pinned_parts(self.view.messages, self.view.decisions)
+        return pinned_part_ids(self.view.messages, self.view.decisions)
 
     @cached_property
     def _effective_decisions(self) -> EffectiveDecisions:
         return EffectiveDecisions(self.view.decisions)
 
     @cached_property
-    def _providers(self) -> dict[str, str]:
+    def _provider_by_message_id(self) -> dict[str, str]:
         """The provider of each message, by message id."""
         return {message.id: message.info.model.provider for message in self.view.messages}
 
@@ -146,26 +146,26 @@ class MessageOutputs:
 
     @cached_property
     def _shown_outputs(self) -> list["MessageOutput"]:
-        return self._list_outputs(self.messages)
+        return self._outputs_in(self.messages)
 
     @cached_property
-    def _newer_calls(self) -> dict[str, NewerCall]:
+    def _newer_call_by_part_id(self) -> dict[str, NewerCall]:
         return newer_calls(self.messages, [output.part_id for output in self._shown_outputs])
 
     @cached_property
-    def _reductions(self) -> dict[str, Decision]:
+    def _reduction_by_part_id(self) -> dict[str, Decision]:
         return effective_reductions(self.view.decisions)
 
-    def _list_outputs(self, messages: Messages) -> list["MessageOutput"]:
+    def _outputs_in(self, messages: Messages) -> list["MessageOutput"]:
         """Return the outputs in messages that are neither cleared nor dropped, oldest first."""
         cleared_ids = {
             part_id
-            for part_id, reduction in self._reductions.items()
+            for part_id, reduction in self._reduction_by_part_id.items()
             if reduction.action in {"clear", "drop"}
         }
-        originals = {part.id: part for part in parts_of(messages)}
+        original_by_id = {part.id: part for part in parts_of(messages)}
         return [
-            self._output(position, part, originals[part.id])
+            self._output(position, part, original_by_id[part.id])
             for position, message in enumerate(apply_decisions(messages, self.view))
             for part in message.parts
             if part.id not in cleared_ids and _is_output(part)
@@ -180,7 +180,9 @@ class MessageOutputs:
         full_text = whole_output(part, {})
         sent_text = full_text
         if isinstance(part, ToolPart) and is_provider_call(part):
-            is_same_provider = self._providers.get(part.message_id) == self._newest_provider
+            is_same_provider = (
+                self._provider_by_message_id.get(part.message_id) == self._newest_provider
+            )
             sent_text = sent_result(part, full_text, is_same_provider=is_same_provider)
         return MessageOutput(
             outputs=self,
@@ -197,7 +199,7 @@ class MessageOutputs:
 
     def _decision(self, rule: str, reduction: OutputReduction, decision_id: str) -> Decision:
         if reduction.action == "restore":
-            previous_reduction = self._reductions[reduction.part_id]
+            previous_reduction = self._reduction_by_part_id[reduction.part_id]
             return Decision(
                 id=decision_id,
                 action="restore",
@@ -211,7 +213,7 @@ class MessageOutputs:
             id=decision_id,
             action=reduction.action,
             rule=rule,
-            message_id=self._message_ids[reduction.part_id],
+            message_id=self._message_id_by_part_id[reduction.part_id],
             part_id=reduction.part_id,
             numbers=dict(reduction.numbers),
             tokens_before=reduction.tokens,
@@ -219,7 +221,7 @@ class MessageOutputs:
         )
 
     @cached_property
-    def _message_ids(self) -> dict[str, str]:
+    def _message_id_by_part_id(self) -> dict[str, str]:
         return {
             part.id: part.message_id for part in parts_of(self.view.messages) if _is_output(part)
         }
@@ -260,10 +262,14 @@ class MessageOutput:
 
     def is_settled(self, answers: int) -> bool:
         """Return whether it came after the first prompt, and before the newest ``answers`` answers."""
-        first_prompt, answer_positions = self.outputs.user_and_answer_positions
+        first_prompt_position, answer_positions = self.outputs.user_and_answer_positions
         if answers > len(answer_positions):
             return False
-        return first_prompt < self.position < (answer_positions[-answers] if answers else math.inf)
+        return (
+            first_prompt_position
+            < self.position
+            < (answer_positions[-answers] if answers else math.inf)
+        )
 
 
 def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:

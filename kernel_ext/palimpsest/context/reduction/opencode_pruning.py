@@ -17,7 +17,7 @@ from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Facts) -> RuleAnswer:
     """Decide which outputs are cleared after a turn, back to the newest output that is cleared already."""
     older_tokens = freed_tokens = 0
-    older_outputs: list[tuple[str, int, int]] = []
+    clearable_outputs: list[tuple[str, int, int]] = []
     for output in outputs.older_than(rule.protect_turns):
         if output.tool in rule.protected_tools:
             continue
@@ -29,17 +29,17 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
         older_tokens += tokens
         if older_tokens > rule.protect_tokens:
             freed_tokens += tokens
-            older_outputs.append((output.part_id, tokens, older_tokens))
+            clearable_outputs.append((output.part_id, tokens, older_tokens))
     looked_at = LookedAt("tokens of results that may be cleared", freed_tokens, rule.minimum_tokens)
     if freed_tokens <= rule.minimum_tokens:
         return RuleAnswer((), looked_at)
     reductions = (
         OutputReduction(
-            name,
+            part_id,
             "clear",
             {
                 "text": rule.placeholder,
-                "reached_tokens": reached,
+                "reached_tokens": reached_tokens,
                 "protect_tokens": rule.protect_tokens,
                 "batch_tokens": freed_tokens,
                 "minimum_tokens": rule.minimum_tokens,
@@ -47,6 +47,6 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
             rule.placeholder,
             tokens,
         )
-        for name, tokens, reached in older_outputs
+        for part_id, tokens, reached_tokens in clearable_outputs
     )
     return RuleAnswer(tuple(reductions), looked_at)

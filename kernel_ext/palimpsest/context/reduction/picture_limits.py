@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.decisions import (
     PICTURES_RULE,
     Decision,
     EffectiveDecisions,
-    pinned_parts,
+    pinned_part_ids,
 )
 from palimpsest.transcript.context_values.neutral_messages import MediaBlock, NeutralMessages
 from palimpsest.transcript.messages import Messages
@@ -29,17 +29,19 @@ from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
 from palimpsest.transcript.values import ModelInfo
 
-KEPT_SHARE = 0.75
+FILLED_SHARE = 0.75
 """Share of a limit on number or bytes that pictures fill after some were left out; also the share of a request's
 bytes for its pictures, since texts and tools need the rest."""
 SIDE_SHARE = 0.95
 """Share of a limit on pixels to which a picture is made smaller: one provider was seen to refuse the limit itself."""
 WHOLE_TEXT = {"head_chars": 2_147_483_647, "tail_chars": 0, "suffix": ""}
 """The text's numbers in a decision about pictures alone, with which older versions keep the whole text."""
-LEARNED = "learned"
+LEARNED_KEY = "learned"
 """Key in the numbers of a decision: the limits that the provider named."""
-PICTURE_OUT = "[picture left out: {name}{size}. This model's provider takes {limit}. {look}]"
-DOCUMENT_OUT = "[document left out: {name}. This model's provider takes {limit}. {look}]"
+PICTURE_LEFT_OUT_NOTE = (
+    "[picture left out: {name}{size}. This model's provider takes {limit}. {look}]"
+)
+DOCUMENT_LEFT_OUT_NOTE = "[document left out: {name}. This model's provider takes {limit}. {look}]"
 LOOK_ADVICE = "The person still sees it. Make it again, smaller, or read its file to look at it."
 LIMIT_WORDS = {
     "pictures": "at most {number:,} pictures in a request",
@@ -126,7 +128,7 @@ def keep_picture_limits(
     ``messages`` are those of the request; ``learned`` are the limits in the provider's newest refusal.
     """
     known_limits = stricter_limits(limits_of(model), learned_limits(view.decisions, model), learned)
-    if not model.vision or not known_limits.any_of_pictures:
+    if not model.vision or not known_limits.has_picture_limits:
         return ()
     pictures = tuple(sent_pictures(view, messages, model))
     sent_forms = _sent_forms(pictures, known_limits, shrink) if pictures else {}
@@ -143,7 +145,7 @@ def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLi
     limits = NO_LIMITS
     names = {field.name for field in fields(RequestLimits)}
     for decision in decisions:
-        learned = decision.numbers.get(LEARNED) if decision.rule == PICTURES_RULE else None
+        learned = decision.numbers.get(LEARNED_KEY) if decision.rule == PICTURES_RULE else None
         if isinstance(learned, Mapping) and decision.numbers.get("model") == model.ref.id:
             numbers = {
                 str(name): number
@@ -156,28 +158,28 @@ def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLi
 
 def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> Iterator[SentPicture]:
     """Yield the pictures and documents of a request, oldest first."""
-    target = profile(model.ref)
-    accepted_types = target.pictures | target.documents
+    model_profile = profile(model.ref)
+    accepted_types = model_profile.pictures | model_profile.documents
     blocks = [
         (message.message_id, block)
         for message in messages
-        for outer in message.blocks
-        for block in (outer.media if outer.type == "result" else (outer,))
+        for outer_block in message.blocks
+        for block in (outer_block.media if outer_block.type == "result" else (outer_block,))
         if isinstance(block, MediaBlock) and block.part_id and block.url.startswith("data:")
     ]
     if not blocks:
         return
     effective = EffectiveDecisions(view.decisions)
     message_ids = _message_ids(view.messages, {str(block.part_id) for _, block in blocks})
-    protected_ids = pinned_parts(view.messages, view.decisions) | effective.restored_ids
-    last_index: dict[str, int] = {}
+    protected_ids = pinned_part_ids(view.messages, view.decisions) | effective.restored_ids
+    last_index_by_part: dict[str, int] = {}
     for message_id, block in blocks:
         part_id = str(block.part_id)
         left_out = effective.pictures(part_id)
-        index_in_part = last_index.get(part_id, -1) + 1
+        index_in_part = last_index_by_part.get(part_id, -1) + 1
         while LEFT_OUT in left_out.get(str(index_in_part), {}):
             index_in_part += 1
-        last_index[part_id] = index_in_part
+        last_index_by_part[part_id] = index_in_part
         own_message_id = message_ids.get(part_id) or message_id
         if own_message_id is None or block.mime not in accepted_types:
             continue
@@ -203,11 +205,11 @@ def _sent_forms(
     pictures: Sequence[SentPicture], limits: RequestLimits, shrink: Shrink
 ) -> dict[int, _Form]:
     """Return the forms of pictures that may not be sent unchanged, by their index in the request."""
-    left_out = dict.fromkeys(
-        _too_many(pictures, range(len(pictures)), limits.pictures), _Form("pictures")
+    left_out_forms = dict.fromkeys(
+        _excess_indices(pictures, range(len(pictures)), limits.pictures), _Form("pictures")
     )
-    remaining_indices = [index for index in range(len(pictures)) if index not in left_out]
-    sent_forms = left_out | _forms_of_large(pictures, remaining_indices, limits, shrink)
+    remaining_indices = [index for index in range(len(pictures)) if index not in left_out_forms]
+    sent_forms = left_out_forms | _forms_of_large(pictures, remaining_indices, limits, shrink)
     remaining_indices = [index for index in remaining_indices if _is_sent(sent_forms.get(index))]
     return sent_forms | _forms_by_weight(pictures, remaining_indices, sent_forms, limits, shrink)
 
@@ -221,12 +223,12 @@ def _oldest_first(pictures: Sequence[SentPicture], indices: Iterable[int]) -> li
     return sorted(indices, key=lambda index: (pictures[index].pinned_or_restored, index))
 
 
-def _too_many(
+def _excess_indices(
     pictures: Sequence[SentPicture], indices: Sequence[int], max_count: int | None
 ) -> list[int]:
     if max_count is None or len(indices) <= max_count:
         return []
-    keep_count = max(1, math.floor(max_count * KEPT_SHARE)) if max_count else 0
+    keep_count = max(1, math.floor(max_count * FILLED_SHARE)) if max_count else 0
     return _oldest_first(pictures, indices)[: len(indices) - keep_count]
 
 
@@ -239,8 +241,8 @@ def _forms_of_large(
     """Return the forms of pictures that are too large alone, or for a request with many."""
     sent_forms: dict[int, _Form] = {}
     for index in remaining_indices:
-        name, max_side = _side_of(pictures[index], limits)
-        sent_form = _smaller_form(pictures[index], name, max_side, limits, shrink)
+        limit_name, max_side = _stricter_side(pictures[index], limits)
+        sent_form = _smaller_form(pictures[index], limit_name, max_side, limits, shrink)
         if sent_form is not None:
             sent_forms[index] = sent_form
     remaining_indices = [index for index in remaining_indices if _is_sent(sent_forms.get(index))]
@@ -248,7 +250,7 @@ def _forms_of_large(
         return sent_forms
     unshrinkable = []
     for index in remaining_indices:
-        if _side_sent(pictures[index], sent_forms.get(index)) <= limits.many_side:
+        if _sent_side(pictures[index], sent_forms.get(index)) <= limits.many_side:
             continue
         sent_form = _smaller_form(pictures[index], "many_side", limits.many_side, limits, shrink)
         if sent_form is not None and sent_form.shrunk_picture is not None:
@@ -256,19 +258,19 @@ def _forms_of_large(
         else:
             unshrinkable.append(index)
     # Pictures that cannot be made smaller may stay where only few are sent.
-    keep_count = max(1, math.floor(limits.many * KEPT_SHARE))
-    count = len(remaining_indices)
-    if count - len(unshrinkable) <= limits.many:
+    keep_count = max(1, math.floor(limits.many * FILLED_SHARE))
+    sent_count = len(remaining_indices)
+    if sent_count - len(unshrinkable) <= limits.many:
         unshrinkable = _oldest_first(pictures, unshrinkable)
     for index in unshrinkable:
-        if count <= keep_count:
+        if sent_count <= keep_count:
             break
         sent_forms[index] = _Form("many_side")
-        count -= 1
+        sent_count -= 1
     return sent_forms
 
 
-def _side_of(picture: SentPicture, limits: RequestLimits) -> tuple[str, int | None]:
+def _stricter_side(picture: SentPicture, limits: RequestLimits) -> tuple[str, int | None]:
     """Return the longest side of a picture under the limits on side and pixels, and the name of the stricter limit."""
     max_side = limits.side
     if limits.pixels is None or picture.pixels <= limits.pixels:
@@ -277,29 +279,33 @@ def _side_of(picture: SentPicture, limits: RequestLimits) -> tuple[str, int | No
     return ("pixels", by_pixels) if max_side is None or by_pixels < max_side else ("side", max_side)
 
 
-def _side_sent(picture: SentPicture, sent_form: _Form | None) -> int:
+def _sent_side(picture: SentPicture, sent_form: _Form | None) -> int:
     shrunk = sent_form.shrunk_picture if sent_form is not None else None
     return picture.longer_side if shrunk is None else max(shrunk.size)
 
 
-def _bytes_sent(picture: SentPicture, sent_form: _Form | None) -> int:
+def _sent_bytes(picture: SentPicture, sent_form: _Form | None) -> int:
     shrunk = sent_form.shrunk_picture if sent_form is not None else None
     return picture.bytes if shrunk is None else shrunk.bytes
 
 
 def _smaller_form(
-    picture: SentPicture, name: str, max_side: int | None, limits: RequestLimits, shrink: Shrink
+    picture: SentPicture,
+    limit_name: str,
+    max_side: int | None,
+    limits: RequestLimits,
+    shrink: Shrink,
 ) -> _Form | None:
     """Return the form of a picture that is too large alone; None where it may be sent unchanged."""
     is_too_large = max_side is not None and picture.longer_side > max_side
     is_heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
     if not is_too_large and not is_heavy:
         return None
-    longest = picture.longer_side
+    max_sent_side = picture.longer_side
     if is_too_large and max_side is not None:
-        longest = max(1, math.floor(max_side * SIDE_SHARE))
-    shrunk = _shrunk_within(picture, longest, limits.picture_bytes, shrink)
-    return _Form(name if is_too_large else "picture_bytes", shrunk)
+        max_sent_side = max(1, math.floor(max_side * SIDE_SHARE))
+    shrunk = _shrunk_within(picture, max_sent_side, limits.picture_bytes, shrink)
+    return _Form(limit_name if is_too_large else "picture_bytes", shrunk)
 
 
 def _shrunk_within(
@@ -318,28 +324,28 @@ def _forms_by_weight(
     limits: RequestLimits,
     shrink: Shrink,
 ) -> dict[int, _Form]:
-    """Leave out the oldest until the rest has few enough bytes; the last picture is made smaller instead."""
+    """Return forms that leave out the oldest until the rest has few enough bytes, and make the last picture smaller."""
     if limits.request_bytes is None:
         return {}
-    max_bytes = math.floor(limits.request_bytes * KEPT_SHARE)
-    sizes = {
-        index: _bytes_sent(pictures[index], sent_forms.get(index)) for index in remaining_indices
+    max_bytes = math.floor(limits.request_bytes * FILLED_SHARE)
+    bytes_by_index = {
+        index: _sent_bytes(pictures[index], sent_forms.get(index)) for index in remaining_indices
     }
-    total_bytes = sum(sizes.values())
+    total_bytes = sum(bytes_by_index.values())
     if total_bytes <= max_bytes:
         return {}
-    by_place: dict[int, _Form] = {}
-    order = _oldest_first(pictures, remaining_indices)
-    for index in order[:-1]:
-        if total_bytes <= max_bytes * KEPT_SHARE:
+    form_by_index: dict[int, _Form] = {}
+    indices_to_leave_out = _oldest_first(pictures, remaining_indices)
+    for index in indices_to_leave_out[:-1]:
+        if total_bytes <= max_bytes * FILLED_SHARE:
             break
-        by_place[index] = _Form("request_bytes")
-        total_bytes -= sizes[index]
+        form_by_index[index] = _Form("request_bytes")
+        total_bytes -= bytes_by_index[index]
     if total_bytes > max_bytes:
-        last_picture = pictures[order[-1]]
+        last_picture = pictures[indices_to_leave_out[-1]]
         shrunk = _shrunk_within(last_picture, last_picture.longer_side, max_bytes, shrink)
-        by_place[order[-1]] = _Form("request_bytes", shrunk)
-    return by_place
+        form_by_index[indices_to_leave_out[-1]] = _Form("request_bytes", shrunk)
+    return form_by_index
 
 
 def _decisions(
@@ -352,10 +358,12 @@ def _decisions(
     new_id: Callable[[], str],
 ) -> Iterator[Decision]:
     effective = EffectiveDecisions(view.decisions)
-    by_part: dict[str, list[tuple[SentPicture, _Form]]] = {}
+    changes_by_part: dict[str, list[tuple[SentPicture, _Form]]] = {}
     for index in sorted(sent_forms):
-        by_part.setdefault(pictures[index].part_id, []).append((pictures[index], sent_forms[index]))
-    for part_id, changed_pictures in by_part.items():
+        changes_by_part.setdefault(pictures[index].part_id, []).append(
+            (pictures[index], sent_forms[index])
+        )
+    for part_id, changed_pictures in changes_by_part.items():
         recorded_forms = {
             str(picture.index_in_part): _recorded_form(picture, sent_form, limits)
             for picture, sent_form in changed_pictures
@@ -372,12 +380,12 @@ def _decisions(
             "model": model.ref.id,
         }
         if learned != NO_LIMITS:
-            numbers[LEARNED] = {
+            numbers[LEARNED_KEY] = {
                 name: value for name, value in asdict(learned).items() if value is not None
             }
         else:
-            numbers.pop(LEARNED, None)
-        still_sent = sum(LEFT_OUT not in picture for picture in recorded_forms.values())
+            numbers.pop(LEARNED_KEY, None)
+        still_sent_count = sum(LEFT_OUT not in picture for picture in recorded_forms.values())
         yield Decision(
             id=new_id(),
             action="truncate",
@@ -386,7 +394,7 @@ def _decisions(
             part_id=part_id,
             numbers=numbers,
             tokens_before=MEDIA_TOKENS * len(changed_pictures),
-            tokens_after=MEDIA_TOKENS * still_sent,
+            tokens_after=MEDIA_TOKENS * still_sent_count,
         )
 
 
@@ -398,10 +406,10 @@ def _recorded_form(picture: SentPicture, sent_form: _Form, limits: RequestLimits
     if sent_form.shrunk_picture is not None:
         shrunk = sent_form.shrunk_picture
         return fields | {"url": shrunk.url, "mime": shrunk.mime, "to": list(shrunk.size)}
-    words = DOCUMENT_OUT if picture.mime == PDF else PICTURE_OUT
+    note = DOCUMENT_LEFT_OUT_NOTE if picture.mime == PDF else PICTURE_LEFT_OUT_NOTE
     size = f", {picture.size[0]:,} x {picture.size[1]:,} pixels" if picture.size else ""
     limit = limit_words(sent_form.limit, limits)
-    text = words.format(name=picture.name, size=size, limit=limit, look=LOOK_ADVICE)
+    text = note.format(name=picture.name, size=size, limit=limit, look=LOOK_ADVICE)
     return fields | {LEFT_OUT: text}
 
 

@@ -7,15 +7,15 @@ Pure, and without a library for pictures, which not every kernel has. A picture 
 import binascii
 import struct
 
-READ_CHARS = (1_024, 262_144)
+SEARCHED_CHARS = (1_024, 262_144)
 """Base64 characters that are read in turn: a camera's JPEG has its size after a preview of 64 KB."""
 MAX_HEAD_CHARS = 200
 """Characters of a ``data:`` url before its data."""
-PNG = b"\x89PNG\r\n\x1a\n"
-JPEG = b"\xff\xd8"
-JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JPEG_SIGNATURE = b"\xff\xd8"
+JPEG_SIZE_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of segments that hold the size of a JPEG."""
-JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
+JPEG_MARKERS_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 """Markers without a length after them."""
 
 Size = tuple[int, int]
@@ -24,24 +24,27 @@ Size = tuple[int, int]
 
 def size_of_url(url: str) -> Size | None:
     """Return the size of a picture in a ``data:`` url; None where its beginning does not have it."""
-    begin = url.find(",", 0, MAX_HEAD_CHARS) + 1
-    if not begin or not url.startswith("data:image/"):
+    data_start = url.find(",", 0, MAX_HEAD_CHARS) + 1
+    if not data_start or not url.startswith("data:image/"):
         return None
-    sizes = (picture_size(_decode_base64(url[begin : begin + chars])) for chars in READ_CHARS)
+    sizes = (
+        picture_size(_decode_base64(url[data_start : data_start + chars]))
+        for chars in SEARCHED_CHARS
+    )
     return next((size for size in sizes if size is not None), None)
 
 
 def picture_size(data: bytes) -> Size | None:
     """Return the size of a PNG, JPEG, GIF or WebP from its first bytes; None where they do not have it."""
     try:
-        if data.startswith(PNG):
+        if data.startswith(PNG_SIGNATURE):
             size: Size | None = struct.unpack(">II", data[16:24])
-        elif data.startswith(JPEG):
-            size = _jpeg(data)
+        elif data.startswith(JPEG_SIGNATURE):
+            size = _jpeg_size(data)
         elif data.startswith((b"GIF87a", b"GIF89a")):
             size = struct.unpack("<HH", data[6:10])
         elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-            size = _webp(data)
+            size = _webp_size(data)
         else:
             size = None
     except (struct.error, IndexError):
@@ -57,17 +60,17 @@ def _decode_base64(data: str) -> bytes:
         return b""
 
 
-def _jpeg(data: bytes) -> Size | None:
-    index = len(JPEG)
+def _jpeg_size(data: bytes) -> Size | None:
+    index = len(JPEG_SIGNATURE)
     while index + 4 <= len(data):
         if data[index] != 0xFF:
             return None
         marker = data[index + 1]
         if marker == 0xFF:
             index += 1
-        elif marker in JPEG_WITHOUT_LENGTH:
+        elif marker in JPEG_MARKERS_WITHOUT_LENGTH:
             index += 2
-        elif marker in JPEG_SIZES:
+        elif marker in JPEG_SIZE_MARKERS:
             height, width = struct.unpack(">HH", data[index + 5 : index + 9])
             return width, height
         else:
@@ -75,7 +78,7 @@ def _jpeg(data: bytes) -> Size | None:
     return None
 
 
-def _webp(data: bytes) -> Size | None:
+def _webp_size(data: bytes) -> Size | None:
     kind = data[12:16]
     if kind == b"VP8X":
         return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")

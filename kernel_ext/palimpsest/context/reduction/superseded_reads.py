@@ -14,9 +14,9 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 READING_TOOLS = frozenset({"read"})
 CHANGING_TOOLS = frozenset({"write", "edit", "multiedit"})
-PATH_NAMES = ("path", "file_path", "filePath")
+PATH_ARGUMENTS = ("path", "file_path", "filePath")
 """Names of a call's path argument, also of other agents whose sessions are imported."""
-DEFAULT_LINES = 2_000
+DEFAULT_LINE_COUNT = 2_000
 """Lines that a read shows without a ``limit`` argument."""
 
 Reason = Literal["read-again", "changed"]
@@ -48,10 +48,10 @@ class _LaterCall:
     newer_call: NewerCall
 
 
-def newer_calls(messages: Messages, shown_calls: Iterable[str]) -> dict[str, NewerCall]:
+def newer_calls(messages: Messages, shown_part_ids: Iterable[str]) -> dict[str, NewerCall]:
     """Map outdated reads to the newest call that made them so.
 
-    ``shown_calls`` are the parts whose outputs are shown: a cleared read makes no other read outdated.
+    ``shown_part_ids`` are those of the calls whose outputs are shown: a cleared read makes no other read outdated.
     """
     calls = (
         FileCall(part.id, part.tool, part.state.input)
@@ -59,11 +59,11 @@ def newer_calls(messages: Messages, shown_calls: Iterable[str]) -> dict[str, New
         for part in reversed(message.parts)
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
     )
-    return superseded_calls(calls, frozenset(shown_calls))
+    return superseded_calls(calls, frozenset(shown_part_ids))
 
 
 def superseded_calls(
-    newest_first: Iterable[FileCall], visible_calls: Set[str]
+    newest_first: Iterable[FileCall], shown_part_ids: Set[str]
 ) -> dict[str, NewerCall]:
     """Map outdated reads to the newest call that made them so; calls of other tools are ignored."""
     newer_by_part: dict[str, NewerCall] = {}
@@ -77,11 +77,11 @@ def superseded_calls(
             later_calls.setdefault(path, []).append(_LaterCall(1, float("inf"), newer_call))
         elif call.tool in READING_TOOLS:
             first_line, last_line = _requested_lines(call.input)
-            for other in later_calls.get(path, ()):
-                if other.first_line <= first_line and last_line <= other.last_line:
-                    newer_by_part[call.part_id] = other.newer_call
+            for later_call in later_calls.get(path, ()):
+                if later_call.first_line <= first_line and last_line <= later_call.last_line:
+                    newer_by_part[call.part_id] = later_call.newer_call
                     break
-            if call.part_id in visible_calls:
+            if call.part_id in shown_part_ids:
                 newer_call = NewerCall(call.part_id, "read-again")
                 later_calls.setdefault(path, []).append(
                     _LaterCall(first_line, last_line, newer_call)
@@ -90,7 +90,7 @@ def superseded_calls(
 
 
 def _path(inputs: Mapping[str, Any]) -> str | None:
-    for name in PATH_NAMES:
+    for name in PATH_ARGUMENTS:
         path = inputs.get(name)
         if isinstance(path, str) and path:
             return posixpath.normpath(path.replace("\\", "/"))
@@ -100,7 +100,7 @@ def _path(inputs: Mapping[str, Any]) -> str | None:
 def _requested_lines(inputs: Mapping[str, Any]) -> tuple[int, float]:
     """Return the first and last line that a read requested."""
     first = _number(inputs.get("offset"), 1)
-    return first, first + _number(inputs.get("limit"), DEFAULT_LINES) - 1
+    return first, first + _number(inputs.get("limit"), DEFAULT_LINE_COUNT) - 1
 
 
 def _number(value: object, default: int) -> int:

@@ -18,8 +18,10 @@ from palimpsest.transcript.ids import short_id
 TRUNCATE_RULE: OwnRule = "truncate"
 TAIL_SHARE = 0.4
 """Share of the cap that goes to the tail when both ends are kept: a traceback is rarely longer."""
-ERROR_LINES = 40
+MAX_ERROR_LINES = 40
 """Lines at the end that are searched for an error: a long Python traceback has about 40 lines."""
+MAX_ERROR_CHARS = 20_000
+"""Maximum characters of these lines."""
 ERROR_PATTERN = re.compile(
     r"(error|exception|traceback|fatal|failed|panic|segmentation fault)\b", re.IGNORECASE
 )
@@ -29,9 +31,9 @@ MAX_NARROWINGS = 16
 """Maximum caps in bytes that are tried until a text is within its share of the window; usually two suffice."""
 MIN_FILLED_SHARE = 0.75
 """A shortened text fills at least this part of its share of the window; below it, a larger cap is tried."""
-NARROWER = 0.97
+NARROWING_FACTOR = 0.97
 """Factor on a cap computed from the text's average tokens per byte, since tokens are not spread evenly."""
-HINT = (
+WHOLE_OUTPUT_HINT = (
     "The whole output is kept in the session. To see more of it, ask for a narrower piece: "
     "read with offset and limit, search with grep, or print less."
 )
@@ -69,17 +71,19 @@ def choose_ends(
     for line in reversed(lines) if from_end else lines:
         if kept_lines >= max_lines:
             break
-        size = len(_utf8(line)) + (1 if kept_lines else 0)
-        if used_bytes + size > max_bytes:
+        line_bytes = len(_utf8(line)) + (1 if kept_lines else 0)
+        if used_bytes + line_bytes > max_bytes:
             is_byte_cap_hit = True
             break
         kept_lines += 1
-        used_bytes += size
-    chosen = lines[len(lines) - kept_lines :] if from_end else lines[:kept_lines]
-    chars = len("\n".join(chosen))
-    omitted = total_bytes - used_bytes if is_byte_cap_hit else len(lines) - kept_lines
+        used_bytes += line_bytes
+    chosen_lines = lines[len(lines) - kept_lines :] if from_end else lines[:kept_lines]
+    kept_chars = len("\n".join(chosen_lines))
+    omitted_amount = total_bytes - used_bytes if is_byte_cap_hit else len(lines) - kept_lines
     unit: Literal["lines", "bytes"] = "bytes" if is_byte_cap_hit else "lines"
-    return KeptEnds(0 if from_end else chars, chars if from_end else 0, omitted, unit)
+    return KeptEnds(
+        0 if from_end else kept_chars, kept_chars if from_end else 0, omitted_amount, unit
+    )
 
 
 def output_caps(policy: TruncatePolicy, facts: Facts) -> tuple[int, int]:
@@ -105,12 +109,12 @@ def is_shortened_by_tool(metadata: Mapping[str, Any], policy: TruncatePolicy) ->
 
 def fits_surely(text: str, policy: TruncatePolicy, facts: Facts) -> bool:
     """Return whether a text is surely within all caps, without counting: no text has more tokens than bytes."""
-    lines, size = output_caps(policy, facts)
+    max_lines, max_bytes = output_caps(policy, facts)
     max_tokens = max_output_tokens(policy, facts)
-    size = size if max_tokens is None else min(size, max_tokens)
-    if text.count("\n") >= lines or len(text) > size:
+    max_bytes = max_bytes if max_tokens is None else min(max_bytes, max_tokens)
+    if text.count("\n") >= max_lines or len(text) > max_bytes:
         return False
-    return len(_utf8(text)) <= size
+    return len(_utf8(text)) <= max_bytes
 
 
 def truncate(
@@ -157,30 +161,38 @@ def _numbers_within(
     count: Callable[[str], int],
 ) -> dict[str, int | str]:
     """Return the numbers of a decision that shows at most ``max_tokens`` tokens of a text that now shows more."""
-    low, high = 0, min(max_bytes, len(_utf8(text)))
-    size = int(high * max_tokens / shown_tokens * NARROWER)
-    best = _numbers(text, policy, part_id, policy.max_lines, 1) or {}
+    fitting_bytes, exceeding_bytes = 0, min(max_bytes, len(_utf8(text)))
+    tried_bytes = int(exceeding_bytes * max_tokens / shown_tokens * NARROWING_FACTOR)
+    best_numbers = _numbers(text, policy, part_id, policy.max_lines, 1) or {}
     for _ in range(MAX_NARROWINGS):
-        size = min(max(size, low + 1), high - 1)
-        if size <= low:
+        tried_bytes = min(max(tried_bytes, fitting_bytes + 1), exceeding_bytes - 1)
+        if tried_bytes <= fitting_bytes:
             break
-        numbers = _numbers(text, policy, part_id, policy.max_lines, size) or {}
+        numbers = _numbers(text, policy, part_id, policy.max_lines, tried_bytes) or {}
         shown_tokens = count(apply_truncation(text, numbers))
         if shown_tokens > max_tokens:
-            high = size
-            size = (low + size) // 2 if low else int(size * max_tokens / shown_tokens * NARROWER)
+            exceeding_bytes = tried_bytes
+            tried_bytes = (
+                (fitting_bytes + tried_bytes) // 2
+                if fitting_bytes
+                else int(tried_bytes * max_tokens / shown_tokens * NARROWING_FACTOR)
+            )
             continue
-        best, low, size = numbers, size, (size + high) // 2
+        best_numbers, fitting_bytes, tried_bytes = (
+            numbers,
+            tried_bytes,
+            (tried_bytes + exceeding_bytes) // 2,
+        )
         if shown_tokens >= max_tokens * MIN_FILLED_SHARE:
             break
-    return best | {"max_bytes": max_bytes, "max_tokens": max_tokens}
+    return best_numbers | {"max_bytes": max_bytes, "max_tokens": max_tokens}
 
 
 def _numbers(
     text: str, policy: TruncatePolicy, part_id: str, max_lines: int, max_bytes: int
 ) -> dict[str, int | str] | None:
     """Return the numbers of a decision that keeps a text within caps; None where the whole text is within."""
-    ends, last_lines = None, text[-20_000:].split("\n")[-ERROR_LINES:]
+    ends, last_lines = None, text[-MAX_ERROR_CHARS:].split("\n")[-MAX_ERROR_LINES:]
     if policy.direction == "auto" and ERROR_PATTERN.search("\n".join(last_lines)):
         ends = _both_ends(text, max_lines, max_bytes)
     if ends is None:
@@ -226,7 +238,7 @@ def apply_truncation(text: str, numbers: Mapping[str, int | str]) -> str:
 def _hint(numbers: Mapping[str, int | str]) -> str:
     """Return the hint for seeing the rest; older decisions without the newer numbers keep the older hint."""
     if "recall" not in numbers:
-        return HINT
+        return WHOLE_OUTPUT_HINT
     hint = TASK_HINT if "hand_to" in numbers else RECALL_HINT
     return hint.format(name=numbers["recall"])
 
@@ -266,9 +278,11 @@ def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> KeptEnds:
         while 0 < end < len(encoded) and _is_continuation_byte(encoded[end]):
             end -= 1
         kept_bytes = encoded[:end]
-    chars = len(kept_bytes.decode("utf-8", "surrogatepass"))
+    kept_chars = len(kept_bytes.decode("utf-8", "surrogatepass"))
     omitted_bytes = len(encoded) - len(kept_bytes)
-    return KeptEnds(0 if from_end else chars, chars if from_end else 0, omitted_bytes, "bytes")
+    return KeptEnds(
+        0 if from_end else kept_chars, kept_chars if from_end else 0, omitted_bytes, "bytes"
+    )
 
 
 def _utf8(text: str) -> bytes:

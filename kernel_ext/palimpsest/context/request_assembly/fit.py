@@ -201,8 +201,8 @@ def resume_fit(
     """Start or resume ``fit_request``, and return its next event, or at its end the request."""
     try:
         return fit.send(outcome)
-    except StopIteration as ended:
-        fitted: FittedRequest[R] | None = ended.value
+    except StopIteration as stop:
+        fitted: FittedRequest[R] | None = stop.value
         return fitted
 
 
@@ -251,9 +251,9 @@ def _reduce_without_summary(
     decisions, request = request.with_reminders()
     if decisions:
         yield DecisionBatch(decisions, request.facts)
-    facts, used = request.facts, request.total
-    if facts.used_tokens != used:
-        facts = facts.model_copy(update={"used_tokens": used})
+    facts, used_tokens = request.facts, request.total
+    if facts.used_tokens != used_tokens:
+        facts = facts.model_copy(update={"used_tokens": used_tokens})
     request = yield from _prune(request, "request", facts)
     decisions, request = request.with_limits()
     if decisions:
@@ -294,18 +294,26 @@ def _run_rule(request: R, rule: str, answer: RuleAnswer, facts: Facts) -> Decide
 
 def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction, BudgetCheck]:
     """Choose the cheapest action to make a request fit, with the policy's rule and estimate."""
-    policy, total = request.policy, request.total
+    policy, total_tokens = request.policy, request.total
     if policy.overflow.rule != "precheck" or not facts.window:
-        budget_check = check_budget(total, facts)
+        budget_check = check_budget(total_tokens, facts)
         return ("fits" if budget_check.fits else "compact_only"), budget_check
-    measured = policy.overflow.measured and facts.calibration != UNMEASURED_CALIBRATION
-    tokens = round(total * facts.calibration) if measured else request.conservative_tokens()
-    fits = tokens <= facts.window - reserve_of(facts.window, policy.reserved, policy.overflow)
-    results = () if fits else [output.shown_chars for output in request.outputs.newest_first()]
-    reducible_chars = count_reducible_chars(results, facts.window, policy.recovery)
-    checked = precheck(tokens, reducible_chars, facts.window, policy.reserved, policy.overflow)
-    action = checked.fit_action
-    return action, BudgetCheck(action == "fits", checked.tokens, checked.budget)
+    is_measured = policy.overflow.measured and facts.calibration != UNMEASURED_CALIBRATION
+    tokens = (
+        round(total_tokens * facts.calibration) if is_measured else request.conservative_tokens()
+    )
+    is_within_budget = tokens <= facts.window - reserve_of(
+        facts.window, policy.reserved, policy.overflow
+    )
+    result_lengths = (
+        ()
+        if is_within_budget
+        else [output.shown_chars for output in request.outputs.newest_first()]
+    )
+    reducible_chars = count_reducible_chars(result_lengths, facts.window, policy.recovery)
+    check = precheck(tokens, reducible_chars, facts.window, policy.reserved, policy.overflow)
+    action = check.fit_action
+    return action, BudgetCheck(action == "fits", check.tokens, check.budget)
 
 
 @dataclass(frozen=True)
@@ -371,9 +379,9 @@ class MessageRequest:
             return (), self
         if self.policy.overflow.refusals != REFUSALS_WITH_LIMITS:
             return (), self
-        messages, learned = self.projection.messages, self.learned_limits
+        messages, learned_limits = self.projection.messages, self.learned_limits
         decisions = keep_picture_limits(
-            self.view, messages, self.model, self.new_id, self.shrink_picture, learned
+            self.view, messages, self.model, self.new_id, self.shrink_picture, learned_limits
         )
         return self._with_decisions(decisions)
 
@@ -381,5 +389,7 @@ class MessageRequest:
         """Do nothing, since the compared numbers are journalled with the request."""
 
     def _with_decisions(self, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], Self]:
-        after = replace(self, view=self.view.with_decisions(*decisions)) if decisions else self
-        return tuple(decisions), after
+        changed_request = (
+            replace(self, view=self.view.with_decisions(*decisions)) if decisions else self
+        )
+        return tuple(decisions), changed_request

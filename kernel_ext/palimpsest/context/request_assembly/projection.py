@@ -33,7 +33,7 @@ from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import View, fold, summary_text
-from palimpsest.transcript.context_values.decisions import PIN, REQUEST_KINDS, pinned_parts
+from palimpsest.transcript.context_values.decisions import PIN, REQUEST_KINDS, pinned_part_ids
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     MediaBlock,
@@ -70,11 +70,11 @@ ATTACHED_TEXT = "The user attached {name}."
 
 def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
     """Add all missing pinned parts to the messages, after the summary if there is one."""
-    pinned_ids = pinned_parts(view.messages, view.decisions)
-    visible = {
+    pinned_ids = pinned_part_ids(view.messages, view.decisions)
+    visible_ids = {
         block.part_id for message in messages for block in message.blocks if reaches_model(block)
     }
-    missing_ids = pinned_ids - visible
+    missing_ids = pinned_ids - visible_ids
     if not missing_ids:
         return messages
     original_messages = tuple(
@@ -114,9 +114,9 @@ def reaches_model(block: Block) -> bool:
 def _index_after_summary(messages: NeutralMessages, transcript: Messages) -> int:
     """Return the index after the newest summary, else after the system messages."""
     summary_ids = summaries(transcript)
-    places = [index for index, message in enumerate(messages) if message.message_id in summary_ids]
-    if places:
-        return places[-1] + 1
+    indexes = [index for index, message in enumerate(messages) if message.message_id in summary_ids]
+    if indexes:
+        return indexes[-1] + 1
     return sum(message.role == "system" for message in messages)
 
 
@@ -142,10 +142,10 @@ def _quote_part(part: Part, message: Message, view: View) -> tuple[Block, ...]:
 def _quoted_call(part: ToolPart) -> tuple[Block, ...]:
     match part.state:
         case ToolCompleted(output=output, attachments=attachments):
-            quoted_text = _quoted_text(part, RETURNED.format(call=_call(part)), output)
+            quoted_text = _quoted_text(part, RETURNED.format(call=_call_text(part)), output)
             return (quoted_text, *attachment_blocks(part, attachments))
         case ToolFailed(error=error):
-            return (_quoted_text(part, FAILED_TEXT.format(call=_call(part)), error),)
+            return (_quoted_text(part, FAILED_TEXT.format(call=_call_text(part)), error),)
         case ToolPending() | ToolRunning():
             return ()
         case _:
@@ -174,7 +174,7 @@ def _quoted_text(part: Part, speaker: str, text: str) -> TextBlock:
     return TextBlock(text=KEPT_TEXT.format(who=speaker, text=text).rstrip(), part_id=part.id)
 
 
-def _call(part: ToolPart) -> str:
+def _call_text(part: ToolPart) -> str:
     input_json = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
     return f"{part.tool}({input_json})"
 
@@ -256,9 +256,9 @@ def request_without_tools(
 def _project_v1(
     view: View, opening_messages: NeutralMessages, model: ModelInfo, policy: Policy
 ) -> NeutralMessages:
-    flat = neutral_messages(apply_decisions(fold(view.messages), view), model.ref)
-    limited = with_turn_limit(flat, policy.history_limit, policy.limit)
-    return opening_messages + with_paired_results(limited)
+    converted_messages = neutral_messages(apply_decisions(fold(view.messages), view), model.ref)
+    newest_messages = with_turn_limit(converted_messages, policy.history_limit, policy.limit)
+    return opening_messages + with_paired_results(newest_messages)
 
 
 def _project_v2(
@@ -283,30 +283,30 @@ def _project_v2(
 
 def tokens_by_kind(
     messages: Sequence[NeutralMessage],
-    weights: Sequence[Sequence[int]],
+    block_tokens: Sequence[Sequence[int]],
     tools_tokens: int,
-    summaries: Set[str],
+    summary_ids: Set[str],
 ) -> dict[str, int]:
-    """Add up the tokens of each message's blocks; ``summaries`` are messages of compactions."""
+    """Add up the tokens of each message's blocks; ``summary_ids`` are those of compactions' messages."""
     by_kind = dict.fromkeys(REQUEST_KINDS, 0)
     by_kind["tools"] = tools_tokens
-    for message, weighed in zip(messages, weights, strict=True):
-        frame = "summary" if message.message_id in summaries else _role_kind(message)
-        by_kind[frame] += MESSAGE_TOKENS
-        for block, tokens in zip(message.blocks, weighed, strict=True):
+    for message, tokens_of_blocks in zip(messages, block_tokens, strict=True):
+        message_kind = "summary" if message.message_id in summary_ids else _role_kind(message)
+        by_kind[message_kind] += MESSAGE_TOKENS
+        for block, tokens in zip(message.blocks, tokens_of_blocks, strict=True):
             if message.role == "system" and isinstance(block, TextBlock):
-                for section, share in shared_among_sections(block.text, tokens):
-                    by_kind[section.kind] += share
+                for section, section_tokens in shared_among_sections(block.text, tokens):
+                    by_kind[section.kind] += section_tokens
             elif block.type == "reasoning" or block.type == "result":
-                by_kind[kind_of(message, block, summaries)] += tokens
+                by_kind[kind_of(message, block, summary_ids)] += tokens
             else:
-                by_kind[_own_kind(block) or frame] += tokens
+                by_kind[_own_kind(block) or message_kind] += tokens
     return {kind: tokens for kind, tokens in by_kind.items() if tokens}
 
 
-def kind_of(message: NeutralMessage, block: Block | None, summaries: Set[str]) -> str:
+def kind_of(message: NeutralMessage, block: Block | None, summary_ids: Set[str]) -> str:
     """Return the kind of a block, or without a block the kind of the message's overhead."""
-    if message.message_id in summaries:
+    if message.message_id in summary_ids:
         return "summary"
     if block is not None and (own_kind := _own_kind(block)):
         return own_kind

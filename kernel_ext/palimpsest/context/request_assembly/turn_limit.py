@@ -30,8 +30,8 @@ def with_turn_limit(
     kept_count = turns_kept(len(user_indexes), turns, policy)
     if kept_count >= len(user_indexes):
         return messages
-    prelude = () if policy.rule == "sliding" else _prelude(messages)
-    return prelude + messages[user_indexes[-kept_count] if kept_count else len(messages) :]
+    opening_messages = () if policy.rule == "sliding" else _messages_before_first_turn(messages)
+    return opening_messages + messages[user_indexes[-kept_count] if kept_count else len(messages) :]
 
 
 def turns_kept(user_count: int, turns: float, policy: LimitPolicy) -> int:
@@ -53,7 +53,7 @@ def _batched_turns(user_count: int, turns: int) -> int:
     return turns + (user_count - turns) % (max_turns - turns + 1)
 
 
-def _prelude(messages: NeutralMessages) -> NeutralMessages:
+def _messages_before_first_turn(messages: NeutralMessages) -> NeutralMessages:
     """Return the messages before the first turn."""
     first_prompt = next(
         (index for index, message in enumerate(messages) if message.role in {"user", "assistant"}),
@@ -96,7 +96,9 @@ def _provider_settings(
 
 
 def _limit_of_person(settings: Mapping[str, Any], person: str) -> Any:
-    people = settings.get("dms")
-    personal = people.get(person) if isinstance(people, Mapping) else None
-    limit = personal.get("history_limit") if isinstance(personal, Mapping) else None
+    settings_by_person = settings.get("dms")
+    person_settings = (
+        settings_by_person.get(person) if isinstance(settings_by_person, Mapping) else None
+    )
+    limit = person_settings.get("history_limit") if isinstance(person_settings, Mapping) else None
     return settings.get("dm_history_limit") if limit is None else limit

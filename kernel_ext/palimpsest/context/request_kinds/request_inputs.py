@@ -69,7 +69,7 @@ def project_inputs(
     if inputs.turns:
         return project_turn_summary(
             inputs.view,
-            turns=inputs.turns,
+            turn_ids=inputs.turns,
             earlier_summary=inputs.summary_before,
             system=inputs.system,
             count=inputs.count,

@@ -35,7 +35,7 @@ MAX_TURN_CHARS = 12_000
 """Maximum characters of the newest turn: its head has the prompt, and its end the result."""
 MAX_EARLIER_CHARS = 4_000
 """Maximum characters of the earlier turns that no summary covers yet."""
-RESULT_CHARS = 600
+MAX_RESULT_CHARS = 600
 """Maximum characters of each tool output."""
 MAX_TITLE_CHARS = 100
 MAX_TURN_SUMMARY_CHARS = 1_000
@@ -67,19 +67,26 @@ class TurnSummaryText:
 
 
 def project_turn_summary(
-    view: View, *, turns: Sequence[str], earlier_summary: str, system: tuple[str, ...], count: Count
+    view: View,
+    *,
+    turn_ids: Sequence[str],
+    earlier_summary: str,
+    system: tuple[str, ...],
+    count: Count,
 ) -> Projection:
-    """Project a session to the summary request for the last of ``turns``; ``earlier_summary`` sums up the rest."""
-    earlier_turns = [text for message_id in turns[:-1] if (text := _turn_text(view, message_id))]
+    """Project a session to the summary request for the last of ``turn_ids``; ``earlier_summary`` sums up the rest."""
+    earlier_turns = [text for message_id in turn_ids[:-1] if (text := _turn_text(view, message_id))]
     prompt_lines = [SUMMARY_INSTRUCTION]
     if earlier_summary:
-        before = without_middle(earlier_summary, MAX_SESSION_SUMMARY_CHARS)
-        prompt_lines.append(f"<before>\n{before}\n</before>")
+        earlier_text = without_middle(earlier_summary, MAX_SESSION_SUMMARY_CHARS)
+        prompt_lines.append(f"<before>\n{earlier_text}\n</before>")
     if earlier_turns:
-        earlier = without_middle("\n\n".join(earlier_turns), MAX_EARLIER_CHARS)
-        prompt_lines.append(f"<not-told-yet>\n{earlier}\n</not-told-yet>")
-    newest = without_middle(_turn_text(view, turns[-1]), MAX_TURN_CHARS) if turns else ""
-    prompt_lines.append(f"<newest-turn>\n{newest}\n</newest-turn>")
+        earlier_turns_text = without_middle("\n\n".join(earlier_turns), MAX_EARLIER_CHARS)
+        prompt_lines.append(f"<not-told-yet>\n{earlier_turns_text}\n</not-told-yet>")
+    newest_turn_text = (
+        without_middle(_turn_text(view, turn_ids[-1]), MAX_TURN_CHARS) if turn_ids else ""
+    )
+    prompt_lines.append(f"<newest-turn>\n{newest_turn_text}\n</newest-turn>")
     prompt = NeutralMessage(role="user", blocks=(TextBlock(text="\n\n".join(prompt_lines)),))
     return request_without_tools(system, (prompt,), count)
 
@@ -90,8 +97,8 @@ def _turn_text(view: View, message_id: str) -> str:
     messages = (_conversation_parts(message, effective) for message in turn)
     shown_messages = tuple(message for message in messages if message.parts)
     # The head of a long output in the journal is enough, so no blob is loaded.
-    reduced = apply_decisions(shown_messages, replace(view, texts={}))
-    return serialize_messages(reduced, RESULT_CHARS)
+    reduced_messages = apply_decisions(shown_messages, replace(view, texts={}))
+    return serialize_messages(reduced_messages, MAX_RESULT_CHARS)
 
 
 def _conversation_parts(message: Message, effective: EffectiveDecisions) -> Message:
@@ -126,13 +133,13 @@ def read_turn_summary(answer: str) -> TurnSummaryText:
         fields.setdefault(name, content.strip())
     lines = [line.strip(' *_"`') for line in fields.get("title", "").splitlines()]
     return TurnSummaryText(
-        title=_cut(next((line for line in lines if line), ""), MAX_TITLE_CHARS),
-        turn=_cut(fields.get("turn", ""), MAX_TURN_SUMMARY_CHARS),
-        session=_cut(fields.get("session", ""), MAX_SESSION_SUMMARY_CHARS),
+        title=_shortened_line(next((line for line in lines if line), ""), MAX_TITLE_CHARS),
+        turn=_shortened_line(fields.get("turn", ""), MAX_TURN_SUMMARY_CHARS),
+        session=_shortened_line(fields.get("session", ""), MAX_SESSION_SUMMARY_CHARS),
     )
 
 
-def _cut(text: str, max_chars: int) -> str:
+def _shortened_line(text: str, max_chars: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= max_chars else line[: max_chars - 3].rstrip() + "..."
 
@@ -143,24 +150,24 @@ def without_turns(
     """Return a session's summary after messages were removed, without text about a removed turn."""
     if not summary or summary.get(LAST_TURN) not in removed_ids:
         return summary
-    counts = {name: value for name, value in summary.items() if name not in (BODY, LAST_TURN)}
-    remaining = (message for message in messages if message.id not in removed_ids)
-    return {**counts, **session_summary_of_turns(remaining)} or None
+    other_fields = {name: value for name, value in summary.items() if name not in (BODY, LAST_TURN)}
+    remaining_messages = (message for message in messages if message.id not in removed_ids)
+    return {**other_fields, **session_summary_of_turns(remaining_messages)} or None
 
 
 def session_summary_of_turns(messages: Iterable[Message]) -> dict[str, str]:
     """Return a session's summary made from the summaries of its newest turns; empty where there are none."""
-    summaries = [
-        (message.id, body)
+    turn_summaries = [
+        (message.id, summary_text)
         for message in messages
         if isinstance(message.info, UserMessage)
-        and isinstance(body := (message.info.summary or {}).get(BODY), str)
+        and isinstance(summary_text := (message.info.summary or {}).get(BODY), str)
     ]
     lines: list[str] = []
     chars_left = MAX_SESSION_SUMMARY_CHARS
-    for _, body in reversed(summaries):
-        chars_left -= len(body) + 1
+    for _, summary_text in reversed(turn_summaries):
+        chars_left -= len(summary_text) + 1
         if chars_left < 0:
             break
-        lines.insert(0, body)
-    return {BODY: " ".join(lines), LAST_TURN: summaries[-1][0]} if lines else {}
+        lines.insert(0, summary_text)
+    return {BODY: " ".join(lines), LAST_TURN: turn_summaries[-1][0]} if lines else {}

@@ -54,7 +54,7 @@ NO_KNOWN_CAUSE = "without a known cause"
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRead:
-    """A request with reported usage, and whether its read from the cache was reproduced."""
+    """A request with reported usage, by its index, and whether its read from the cache was reproduced."""
 
     request: int
     outcome: Outcome

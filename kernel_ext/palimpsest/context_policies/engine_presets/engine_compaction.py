@@ -9,7 +9,7 @@ from typing import Literal
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, usable_tokens
 from palimpsest.context.compaction.continuation import CONTINUE, CONTINUE_WITH
-from palimpsest.context.compaction.plan import tail_budget, tail_place, tail_tokens
+from palimpsest.context.compaction.plan import tail_budget, tail_start_of_spans, tail_tokens
 from palimpsest.context.request_assembly.turn_limit import turns_kept
 from palimpsest.context_policies.engine_presets.engine_state import EngineState, ShownMessage
 from palimpsest.context_policies.engine_presets.engine_step import EngineStep
@@ -128,7 +128,7 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
     turn_starts = [index for index, message in enumerate(history) if message.is_from_user]
     spans = list(zip(turn_starts, [*turn_starts, len(history)][1:], strict=True))
     budget = tail_budget(policy, usable_tokens(step.model, step.policy.overflow))
-    start_message = tail_place(
+    start_message = tail_start_of_spans(
         spans, policy, budget, lambda begin, end: _tokens_in_tail(step, history[begin:end])
     )
     return (

@@ -77,7 +77,6 @@ class EngineStep:
         return [image for image in self._images_of(index) if self.tokens(image)]
 
     def _images_of(self, index: int) -> Iterator[int]:
-        """Yield the images of a result."""
         items = self.view.timeline.items
         group = items[index].group
         following_items = range(index + 1, self.view.count) if group else range(0)
@@ -124,7 +123,6 @@ class EngineStep:
         return self._tokens_at_start + self._added_by_decisions
 
     def _tokens_without_decisions(self) -> int:
-        """Return the tokens of the request without the decisions of this step."""
         sizes, state, view = self.sizes, self.state, self.view
         extras, covered_until = sizes.extra_tokens, state.covered_until
         total = view.total - state.unseen_tokens + sizes.remainder_tokens[view.request.index]

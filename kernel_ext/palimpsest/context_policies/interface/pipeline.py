@@ -125,7 +125,6 @@ class Pipeline:
 
 
 def _combined_change(item: int, layers: list[Layer]) -> Change:
-    """Return the combined change of all layers to an item."""
     change = Change(item, "whole")
     for layer in layers:
         change = layer.get(item, change)

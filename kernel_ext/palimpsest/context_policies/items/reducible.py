@@ -103,23 +103,23 @@ def shown_chat(view: PolicyView, *, calls_apart: bool = False) -> Sequence[int]:
 
     The list is valid until the next change of the view.
     """
-    if not _is_remembering(view):
+    if not _caches_values(view):
         return _extended_chat(view, _ShownChat(), calls_apart=calls_apart)
     chat: _ShownChat = view.cached_values.setdefault(f"shown chat {calls_apart}", _ShownChat())
-    first_changed = min(view.switched_items[chat.seen_changes :], default=view.count)
+    first_changed_item = min(view.switched_items[chat.seen_changes :], default=view.count)
     chat.seen_changes = len(view.switched_items)
-    del chat.starts[bisect_left(chat.starts, first_changed) :]
+    del chat.starts[bisect_left(chat.starts, first_changed_item) :]
     return _extended_chat(view, chat, calls_apart=calls_apart)
 
 
-class _RememberingView(PolicyView, Protocol):
+class _CachingView(PolicyView, Protocol):
     """A view that says which items were hidden or shown again, and keeps values from one step to the next."""
 
     switched_items: list[int]
     cached_values: dict[str, Any]
 
 
-def _is_remembering(view: PolicyView) -> TypeGuard[_RememberingView]:
+def _caches_values(view: PolicyView) -> TypeGuard[_CachingView]:
     return hasattr(view, "cached_values") and hasattr(view, "switched_items")
 
 
@@ -217,10 +217,10 @@ def is_result(view: PolicyView, index: int) -> bool:
 
 def tokens_in(view: PolicyView, start: int, end: int) -> int:
     """Return the tokens of the shown items of a range, without system prompt and tools."""
-    items = view.shown_items
+    shown_items = view.shown_items
     return sum(
         view.tokens(index)
-        for index in items[bisect_left(items, start) : bisect_left(items, end)]
+        for index in shown_items[bisect_left(shown_items, start) : bisect_left(shown_items, end)]
         if view.item(index).kind not in FIXED_KINDS
     )
 

@@ -249,7 +249,6 @@ class CustomPolicy:
         return ALREADY_WHOLE if change.state == state == "whole" else ""
 
     def _without_own_changes(self, state: Layer, view: PolicyView) -> PolicyView:
-        """Return the view without this policy's own changes."""
         shown_whole = {
             item: Change(item, "whole")
             for item, change in state.items()

@@ -9,17 +9,7 @@ from palimpsest.context_policies.interface.policy import LaterItems, PolicyView
 from palimpsest.context_policies.items.tool_calls import input_of, named_path, path_of
 from palimpsest.transcript.timeline import ItemState, TimelineItem, TimelineRequest
 
-FIELDS_KNOWN_BEFORE = (
-    "index",
-    "id",
-    "turn",
-    "started",
-    "model",
-    "effort",
-    "window",
-    "reserve",
-    "price",
-)
+KNOWN_FIELDS = ("index", "id", "turn", "started", "model", "effort", "window", "reserve", "price")
 """Fields of a request that are known before it is sent."""
 
 
@@ -41,9 +31,7 @@ class PastView:
     def request(self) -> TimelineRequest:
         """The request that is about to be sent, without its answer."""
         request = self._view.request
-        known_fields: dict[str, Any] = {
-            name: getattr(request, name) for name in FIELDS_KNOWN_BEFORE
-        }
+        known_fields: dict[str, Any] = {name: getattr(request, name) for name in KNOWN_FIELDS}
         return TimelineRequest(items=self.count, **known_fields)
 
     @cached_property

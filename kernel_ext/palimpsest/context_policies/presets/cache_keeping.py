@@ -133,9 +133,7 @@ class CacheNoResults(CacheKeeping):
 
     def first_uncached_item(self, view: PolicyView) -> int | None:
         """Return the first tool result that is shown."""
-        return next(
-            (output_index for output_index in view.outputs if view.shows(output_index)), None
-        )
+        return next((index for index in view.outputs if view.shows(index)), None)
 
 
 class ProviderCache(CacheKeeping):

@@ -309,11 +309,11 @@ class LearnClaudeCodeMicro(Preset):
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         border = max(state, border_of_newest(view, self.keep_results))
         changes: list[Change] = []
-        for output_index in view.outputs[state:border]:
-            item = view.item(output_index)
+        for index in view.outputs[state:border]:
+            item = view.item(index)
             if item.chars > self.longest_chars and item.tool.lower() not in self.spared_tools:
                 text = f"[Previous: used {item.tool}]"
-                changes += placeholder_changes(view, [output_index], "cleared", text)
+                changes += placeholder_changes(view, [index], "cleared", text)
         probe = Probe("results", view.shown_outputs, self.keep_results, "results")
         candidates_text = (
             f"results of over {self.longest_chars} characters beyond the newest {self.keep_results}"

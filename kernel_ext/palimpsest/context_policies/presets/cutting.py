@@ -76,7 +76,7 @@ class AtOverflow(WindowShare):
     """Returns the first item of each message, as the project counts messages."""
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
-        """Drop the chosen messages."""
+        """Return the changes that drop the chosen messages."""
         # Rounded down, so that it is below the size of the request.
         max_tokens = floor(in_own_tokens(probe.threshold, view, probe))
         return removal_changes(
@@ -153,6 +153,7 @@ class InspectTrim(AtOverflow):
     later_items = "counted"
     window_share: float = 0.9
     preserve: float = 0.8
+    """Share of the messages after the first prompt that stay."""
 
     def items_to_drop(
         self, view: PolicyView, message_starts: Sequence[int], max_tokens: int

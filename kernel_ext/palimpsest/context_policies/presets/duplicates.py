@@ -68,8 +68,8 @@ class ClineLegacy(WindowThreshold):
                 removable_count * 3 // 4 // 2 if is_far_over else removable_count // 4
             ) * 2
             if removed_count > 0:
-                removed = range(message_starts[2], message_starts[2 + removed_count])
-                removals = {change.item: change for change in removal_changes(view, removed)}
+                removed_items = range(message_starts[2], message_starts[2 + removed_count])
+                removals = {change.item: change for change in removal_changes(view, removed_items)}
                 reads_that_stay = (change for change in changes if change.item not in removals)
                 changes = [*reads_that_stay, *removals.values()]
         return changes
@@ -83,15 +83,12 @@ class ClineLegacy(WindowThreshold):
     def _older_reads(self, view: PolicyView) -> list[Change]:
         paths_read_later: set[str] = set()
         changes: list[Change] = []
-        for output_index in reversed(view.outputs):
-            if (
-                view.item(output_index).tool.lower() not in READ_TOOLS
-                or view.state(output_index) != "whole"
-            ):
+        for index in reversed(view.outputs):
+            if view.item(index).tool.lower() not in READ_TOOLS or view.state(index) != "whole":
                 continue
-            path = path_of(view, output_index)
+            path = path_of(view, index)
             if path and path in paths_read_later:
-                changes += placeholder_changes(view, [output_index], "cleared", CLINE_NOTICE)
+                changes += placeholder_changes(view, [index], "cleared", CLINE_NOTICE)
             paths_read_later.add(path)
         return changes
 
@@ -110,15 +107,15 @@ class DcpDeduplicate(Preset):
         considered_count, newest_before = state
         newest_by_input = dict(newest_before)
         changes: list[Change] = []
-        for output_index in view.outputs[considered_count:]:
-            call_index = call_of_result(view, output_index)
+        for index in view.outputs[considered_count:]:
+            call_index = call_of_result(view, index)
             digest = view.item(call_index).input_hash if call_index is not None else ""
-            if not digest or view.item(output_index).tool.startswith(self.protected):
+            if not digest or view.item(index).tool.startswith(self.protected):
                 continue
             older_result = newest_by_input.get(digest)
             if older_result is not None:
                 changes += self._remove(view, older_result)
-            newest_by_input[digest] = output_index
+            newest_by_input[digest] = index
         probe = Probe("repeated calls", len(changes), 0, "calls")
         state = (len(view.outputs), tuple(newest_by_input.items()))
         return PolicyResult(state, changes, probe, fired=bool(changes))
@@ -148,14 +145,14 @@ class DcpSupersedeWrites(Preset):
         considered_count, unread_before = state
         unread_writes = list(unread_before)
         changes: list[Change] = []
-        for output_index in view.outputs[considered_count:]:
-            tool, path = view.item(output_index).tool.lower(), ""
-            if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(output_index).is_error:
-                path = path_of(view, output_index)
+        for index in view.outputs[considered_count:]:
+            tool, path = view.item(index).tool.lower(), ""
+            if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(index).is_error:
+                path = path_of(view, index)
             if not path:
                 continue
             if tool in WHOLE_WRITE_TOOLS:
-                unread_writes.append((path, output_index))
+                unread_writes.append((path, index))
             else:
                 changes += without_inputs(
                     view, [write for written_path, write in unread_writes if written_path == path]
@@ -175,15 +172,16 @@ class DcpPurgeErrors(Preset):
     initial_state = (0, ())
     """Number of results considered so far, and the failed ones whose calls are still whole."""
     requests: int = 4
+    """Number of requests after which the input of a failed call is removed."""
     protected: tuple[str, ...] = ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered_count, failed_before = state
         waiting_errors = [*failed_before]
-        for output_index in view.outputs[considered_count:]:
-            item = view.item(output_index)
+        for index in view.outputs[considered_count:]:
+            item = view.item(index)
             if item.is_error and not item.tool.startswith(self.protected):
-                waiting_errors.append(output_index)
+                waiting_errors.append(index)
         newest_purged_request = view.request.index - self.requests
         candidates = [
             result_index for result_index in waiting_errors if is_reducible(view, result_index)

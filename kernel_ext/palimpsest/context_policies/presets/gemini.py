@@ -59,9 +59,7 @@ class GeminiTruncate(Preset):
     def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
         window, considered_count = state
         cuttable_outputs = [
-            output_index
-            for output_index in view.outputs[considered_count:]
-            if self._may_cut(view, output_index)
+            index for index in view.outputs[considered_count:] if self._may_cut(view, index)
         ]
         max_chars = self.longest_chars
         if window > 0:
@@ -70,14 +68,10 @@ class GeminiTruncate(Preset):
             cuttable_outputs = []
         shown_chars = max_chars + self.note_chars
         long_results = (
-            (output_index, shown_chars)
-            for output_index in cuttable_outputs
-            if view.chars(output_index) > max_chars
+            (index, shown_chars) for index in cuttable_outputs if view.chars(index) > max_chars
         )
         changes = shortening_changes(view, long_results, "offloaded")
-        longest_result_chars = max(
-            (view.chars(output_index) for output_index in cuttable_outputs), default=0
-        )
+        longest_result_chars = max((view.chars(index) for index in cuttable_outputs), default=0)
         signal = "characters of a shell's or a server's result"
         probe = Probe(signal, longest_result_chars, max_chars, "characters")
         candidates_text = (
@@ -151,15 +145,12 @@ class GeminiMask(Preset):
             return PolicyResult(counts, probe=probe)
         outputs = view.outputs
         candidates = [
-            output_index
-            for output_index in outputs[state.first_unmasked : counts.protected_from]
-            if self._may_mask(view, output_index)
+            index
+            for index in outputs[state.first_unmasked : counts.protected_from]
+            if self._may_mask(view, index)
         ]
-        sizes = (
-            (output_index, self._masked_chars(view, output_index))
-            for output_index in reversed(candidates)
-        )
-        changes = shortening_changes(view, sizes, "masked")
+        shown_lengths = ((index, self._masked_chars(view, index)) for index in reversed(candidates))
+        changes = shortening_changes(view, shown_lengths, "masked")
         return decided_with_reason(
             MaskedUntil(counts.protected_from), changes, probe, "longer results among them"
         )
@@ -191,17 +182,17 @@ class GeminiMask(Preset):
         outputs = view.outputs
         sent_count = bisect_left(outputs, start_of_unanswered(view))
         first_unmasked, protected_from, freed_tokens, _, protected_tokens, counted_results = counts
-        for output_index in outputs[max(counted_results, protected_from) : sent_count]:
-            if self._may_mask(view, output_index):
-                protected_tokens += view.tokens(output_index)
+        for index in outputs[max(counted_results, protected_from) : sent_count]:
+            if self._may_mask(view, index):
+                protected_tokens += view.tokens(index)
         position = protected_from
         while protected_tokens > self.protect and position < sent_count:
-            output_index = outputs[position]
+            index = outputs[position]
             position += 1
-            if not self._may_mask(view, output_index):
+            if not self._may_mask(view, index):
                 continue
-            protected_tokens -= view.tokens(output_index)
-            freed_tokens += view.tokens(output_index)
+            protected_tokens -= view.tokens(index)
+            freed_tokens += view.tokens(index)
             protected_from = position
         return MaskedUntil(
             first_unmasked, protected_from, freed_tokens, view.changes, protected_tokens, sent_count
@@ -264,15 +255,12 @@ class GeminiCompress(CutAtTokens):
         passed_tokens = 0
         changes: list[Change] = []
         sent_count = bisect_left(outputs, start_of_unanswered(view))
-        for output_index in reversed(outputs[bisect_left(outputs, first_kept) : sent_count]):
-            if output_index in removed_items or not view.shows(output_index):
+        for index in reversed(outputs[bisect_left(outputs, first_kept) : sent_count]):
+            if index in removed_items or not view.shows(index):
                 continue
-            tokens = view.tokens(output_index)
-            if (
-                passed_tokens + tokens > self.whole_result_tokens
-                and view.chars(output_index) > max_chars
-            ):
-                changes += shortening_changes(view, [(output_index, shown_chars)], "offloaded")
+            tokens = view.tokens(index)
+            if passed_tokens + tokens > self.whole_result_tokens and view.chars(index) > max_chars:
+                changes += shortening_changes(view, [(index, shown_chars)], "offloaded")
                 tokens = -(-shown_chars // CHARS_PER_TOKEN)
             passed_tokens += tokens
         return changes

@@ -56,6 +56,7 @@ class OpenClawCacheTtl(Preset):
     """Characters above which a result is trimmed."""
     head: int = 1_500
     tail: int = 1_500
+    """Characters of the end of a trimmed result that are shown; ``head``: of its beginning."""
     least_chars: int = 50_000
     """Fewest clearable characters for which anything is cleared."""
     image_turns: int = 3
@@ -151,14 +152,14 @@ class ClaudeCodeMicrocompact(Preset):
         if not probe.is_passed:
             return PolicyResult(None, probe=probe)
         candidates = [
-            output_index
-            for output_index in view.outputs
-            if view.item(output_index).tool.lower() in self.tools and view.shows(output_index)
+            index
+            for index in view.outputs
+            if view.item(index).tool.lower() in self.tools and view.shows(index)
         ]
         old_results = [
-            output_index
-            for output_index in candidates[: -max(1, self.keep_results)]
-            if view.state(output_index) == "whole"
+            index
+            for index in candidates[: -max(1, self.keep_results)]
+            if view.state(index) == "whole"
         ]
         changes = placeholder_changes(view, old_results, "cleared", RESULT_CLEARED)
         candidates_text = (

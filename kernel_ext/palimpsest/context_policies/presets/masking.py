@@ -188,11 +188,11 @@ class MaskWindow(Preset):
         border = border_of_newest(view, self._kept_count(view))
         # After newer observations were reverted, older ones are shown again.
         changes = restoring_changes(view, view.outputs[border:state], "masked")
-        for output_index in view.outputs[state:border]:
+        for index in view.outputs[state:border]:
             if self.placeholder:
-                changes += placeholder_changes(view, [output_index], "masked", self.placeholder)
+                changes += placeholder_changes(view, [index], "masked", self.placeholder)
             else:
-                changes += _line_count_changes(view, output_index)
+                changes += _line_count_changes(view, index)
         probe = self._probe(view)
         candidates_text = f"observations beyond the newest {self.n} that it may mask"
         return decided_with_reason(border, changes, probe, candidates_text)

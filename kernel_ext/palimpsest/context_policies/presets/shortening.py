@@ -52,19 +52,15 @@ class ShortenedResults(Preset):
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         """Shorten the new results that are too long."""
-        new_outputs = [
-            output_index
-            for output_index in view.outputs[state:]
-            if is_reducible(view, output_index)
-        ]
+        new_outputs = [index for index in view.outputs[state:] if is_reducible(view, index)]
         shown_chars = self.kept_chars + self.note_chars
         # A result barely over the limit becomes longer with the note, as in the agent itself.
         changes = [
-            Change(output_index, self.shown_state, chars=shown_chars)
-            for output_index in new_outputs
-            if view.chars(output_index) > self.longest_chars
+            Change(index, self.shown_state, chars=shown_chars)
+            for index in new_outputs
+            if view.chars(index) > self.longest_chars
         ]
-        longest_result = max((view.chars(output_index) for output_index in new_outputs), default=0)
+        longest_result = max((view.chars(index) for index in new_outputs), default=0)
         probe = Probe("characters of a result", longest_result, self.longest_chars, "characters")
         candidates_text = (
             f"results that {shown_chars} characters of head, tail and note would shorten"
@@ -253,19 +249,15 @@ class StrandsOffload(Preset):
     kept_tokens: int = 1_000
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
-        new_outputs = [
-            output_index
-            for output_index in view.outputs[state:]
-            if is_reducible(view, output_index)
-        ]
+        new_outputs = [index for index in view.outputs[state:] if is_reducible(view, index)]
         shown_chars = CHARS_PER_TOKEN * self.kept_tokens + REFERENCE_NOTE_CHARS
         long_results = (
-            (output_index, shown_chars)
-            for output_index in new_outputs
-            if view.tokens(output_index) > self.longest_tokens
+            (index, shown_chars)
+            for index in new_outputs
+            if view.tokens(index) > self.longest_tokens
         )
         changes = shortening_changes(view, long_results, "offloaded")
-        largest_tokens = max((view.tokens(output_index) for output_index in new_outputs), default=0)
+        largest_tokens = max((view.tokens(index) for index in new_outputs), default=0)
         probe = Probe("tokens of a result", largest_tokens, self.longest_tokens)
         candidates_text = f"results that {self.kept_tokens} tokens and a note would shorten"
         return decided_with_reason(len(view.outputs), changes, probe, candidates_text)
@@ -283,19 +275,16 @@ class OpenAIAgentsTrimmer(Preset):
     """Number of newest turns whose results stay."""
     longest_chars: int = 500
     preview: int = 200
+    """Characters of a trimmed result that are shown."""
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         border, outputs = state, view.outputs
         while border < len(outputs) and view.item(outputs[border]).turn <= view.turn - self.turns:
             border += 1
         long_results = [
-            output_index
-            for output_index in outputs[state:border]
-            if view.item(output_index).chars > self.longest_chars
+            index for index in outputs[state:border] if view.item(index).chars > self.longest_chars
         ]
-        sizes = (
-            (output_index, self._trimmed_chars(view, output_index)) for output_index in long_results
-        )
+        sizes = ((index, self._trimmed_chars(view, index)) for index in long_results)
         changes = shortening_changes(view, sizes)
         probe = Probe("turns", view.turn, self.turns, "turns")
         candidates_text = f"results of over {self.longest_chars} characters in older turns"

@@ -39,6 +39,7 @@ class StrandsSlidingWindow(Preset):
     )
     when = "both"
     messages: int = 40
+    """Number of newest messages that stay."""
     per_turn: int = 0
     """Number of requests after which it also checks within a turn; 0: only at the end of turns."""
 

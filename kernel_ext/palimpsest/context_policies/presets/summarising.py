@@ -285,23 +285,21 @@ class OpenCodeCompactV2(CutAtTokens):
         removed_items = {*covered_items}
         cut_chars = self.longest_chars + len(OPENCODE_CUT)
         long_outputs = (
-            output_index
-            for output_index in view.outputs[bisect_left(view.outputs, first_kept) :]
-            if output_index not in removed_items and view.chars(output_index) > self.longest_chars
+            index
+            for index in view.outputs[bisect_left(view.outputs, first_kept) :]
+            if index not in removed_items and view.chars(index) > self.longest_chars
         )
-        return shortening_changes(
-            view, ((output_index, cut_chars) for output_index in long_outputs)
-        )
+        return shortening_changes(view, ((index, cut_chars) for index in long_outputs))
 
     def _tokens_when_cut(self, view: PolicyView, start: int, end: int) -> int:
         """Return the tokens of a range of items, with long results cut."""
         tokens = tokens_in(view, start, end)
         cut_result_tokens = -(-(self.longest_chars + len(OPENCODE_CUT)) // CHARS_PER_TOKEN)
-        for output_index in view.outputs[
+        for index in view.outputs[
             bisect_left(view.outputs, start) : bisect_left(view.outputs, end)
         ]:
-            if view.shows(output_index) and view.chars(output_index) > self.longest_chars:
-                tokens -= max(0, view.tokens(output_index) - cut_result_tokens)
+            if view.shows(index) and view.chars(index) > self.longest_chars:
+                tokens -= max(0, view.tokens(index) - cut_result_tokens)
         return tokens
 
 
@@ -338,28 +336,20 @@ class ClaudeCodeAuto(CutAtTokens):
         """Return the newest reads of the files that are shown again."""
         newest_paths: list[str] = []
         newest_reads: dict[str, int] = {}
-        for output_index in reversed(view.outputs):
-            tool = view.item(output_index).tool.lower()
-            if (
-                tool not in FILE_TOOLS
-                or view.item(output_index).is_error
-                or not view.shows(output_index)
-            ):
+        for index in reversed(view.outputs):
+            tool = view.item(index).tool.lower()
+            if tool not in FILE_TOOLS or view.item(index).is_error or not view.shows(index):
                 continue
-            path = path_of(view, output_index)
+            path = path_of(view, index)
             if path not in newest_paths:
                 if not path or len(newest_paths) == self.files:
                     continue
                 newest_paths.append(path)
             if tool in READ_TOOLS:
-                newest_reads.setdefault(path, output_index)
+                newest_reads.setdefault(path, index)
             if len(newest_reads) == self.files:
                 break
-        return [
-            output_index
-            for output_index in newest_reads.values()
-            if view.tokens(output_index) <= self.file_tokens
-        ]
+        return [index for index in newest_reads.values() if view.tokens(index) <= self.file_tokens]
 
 
 class CodexCompact(CutAtTokens):

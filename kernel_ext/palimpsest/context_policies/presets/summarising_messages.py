@@ -91,6 +91,7 @@ class LangChainSummarise(Summarise):
     inclusive = True
     trigger: int = 4_000
     messages: int = 20
+    """Number of newest messages that stay."""
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:  # noqa: ARG002
         return self.probe_against(view, self.trigger)
@@ -308,7 +309,9 @@ class GoogleAdkCompaction(Preset):
     initial_state = 0
     """The turn after which the rule last acted: none."""
     interval: int = 3
+    """Number of turns after which a summary is written."""
     summary: int = SUMMARY_TOKENS
+    """Tokens of the summary."""
 
     def step(self, state: int, view: PolicyView) -> PolicyResult:
         turn_count = view.turn - state

@@ -116,7 +116,7 @@ class CacheWalk:
         return walk
 
     def measured_size(self, unmeasured: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
-        """Return the sizes of the next request."""
+        """Return the size of the next request, and continue the walk after it."""
         request, previous_estimate = unmeasured.request, self._previous_estimate
         whole_tokens = ruler.request_tokens(unmeasured.tokens, self._scale)
         total = (whole_tokens + ruler.added_per_request) * ruler.taken_share

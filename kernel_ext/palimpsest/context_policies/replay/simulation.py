@@ -45,7 +45,7 @@ RAW_NAME = "raw"
 
 @dataclass(frozen=True, slots=True)
 class ProbeAt:
-    """The probe of a rule at a request."""
+    """The probe of a rule at a request, which is given by its index."""
 
     request: int
     probe: Probe

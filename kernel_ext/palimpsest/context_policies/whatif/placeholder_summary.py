@@ -12,7 +12,7 @@ from palimpsest.context.compaction.continuation import (
     work_left,
 )
 from palimpsest.context.compaction.plan import CompactionPlan
-from palimpsest.context.visible_messages import CONTINUES
+from palimpsest.context.visible_messages import CONTINUES_KEY
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -131,7 +131,9 @@ def _continuation_message(
         return Message(info=copied_info, parts=tuple(filter(None, repeated_parts)))
     prompt, was_refused = unanswered_prompt(messages_before), compaction_part.overflow
     text = continuation_text(policy, plan, prompt, open_work, todos, was_refused=was_refused)
-    return Message(info=copied_info, parts=(_text_part(info, message_id, text, {CONTINUES: True}),))
+    return Message(
+        info=copied_info, parts=(_text_part(info, message_id, text, {CONTINUES_KEY: True}),)
+    )
 
 
 def _repeated_part(info: UserMessage, message_id: str, part: Part) -> Part | None:

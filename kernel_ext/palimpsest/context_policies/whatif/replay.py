@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
-from palimpsest.context.engine_text.reminders import MODE, STEERED
+from palimpsest.context.engine_text.reminders import MODE_RULE, STEERED_RULE
 from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
     FittedRequest,
@@ -64,7 +64,7 @@ from palimpsest.transcript.values import Usage
 
 ROLLBACK_RULE = "compact/aside"
 """Rule of decisions that drop the messages of a failed compaction."""
-RULES_REPEATED = frozenset({"truncate", OVERSIZED, STEERED, MODE})
+RULES_REPEATED = frozenset({"truncate", OVERSIZED, STEERED_RULE, MODE_RULE})
 """Rules, besides those of pruning, that are decided again under another policy."""
 
 
@@ -407,7 +407,6 @@ class CounterfactualReplay:
             ).total
 
     def _step(self, seq: int, request: StepRequest) -> Step:
-        """Build the step of a recorded request."""
         inputs = self._recordings.inputs_of(request)
         fitted, written_request, fits = self._make_fitting_request(request, inputs)
         recorded_since = self.recorded_since_step

@@ -44,6 +44,7 @@ class Step:
     estimate: int
     """Tokens by the policy's own estimator, corrected by reported usage; ``fits`` compares these."""
     budget: int
+    """The limit of ``estimate``."""
     fits: bool
     cached: int
     """Tokens of the prefix shared with the request of the step before."""

@@ -22,7 +22,7 @@ from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import escape_inline
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.unattended_refusal import MAX_AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
@@ -196,7 +196,7 @@ async def _send_prompt(
             loop.call_soon_threadsafe(admitted_event.set)
 
     unsubscribe = session.subscribe(on_records)
-    away_seconds = AWAY_SECONDS if is_interactive else 0.0
+    away_seconds = MAX_AWAY_SECONDS if is_interactive else 0.0
     turn = session.prompt(magic_line.prompt, prompt_options)
     future: Future[Answer] = Future()
     task = loop.create_task(without_cell(kernel_parts, session, turn, away_seconds))

@@ -147,7 +147,7 @@ class ReplayedTurn:
             return
         recorded_inputs = metadata.get("inputs")
         if isinstance(recorded_inputs, dict):
-            new_inputs = recorded_inputs | dict(outcome.inputs)
+            new_inputs = recorded_inputs | dict(outcome.input_checksums)
             changed_names = [
                 name
                 for name, recorded_input in recorded_inputs.items()

@@ -136,7 +136,7 @@ class CellTurn:
     def _warn_of_withheld_rights(self) -> None:
         """Print, once in a kernel, the rights that the session's journal claims but that were not granted."""
         session = self._turn_feed.session
-        sentence = session.take_withheld() if session is not None else ""
+        sentence = session.take_opening_notice() if session is not None else ""
         if sentence:
             self._show_warning(sentence)
 

@@ -93,7 +93,7 @@ def parse_condition(text: str) -> Condition:
         _check_allowed(child, text)
     for child in ast.walk(tree):
         if isinstance(child, ast.Compare) and BASELINE in _column_names(child):
-            _column_of(child, text)
+            _baseline_column(child, text)
     names = dict.fromkeys(name for name in _column_names(tree) if name != BASELINE)
     return Condition(text, tree, tuple(names))
 
@@ -136,7 +136,7 @@ def _column_names(node: ast.AST) -> list[str]:
     return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
 
 
-def _column_of(node: ast.Compare, text: str) -> str:
+def _baseline_column(node: ast.Compare, text: str) -> str:
     """Return the column whose baseline a comparison uses; raises UserError unless it names exactly one."""
     columns = {name for name in _column_names(node) if name != BASELINE}
     if len(columns) != 1:
@@ -158,7 +158,7 @@ def _node_value(node: ast.expr, row: Row, baseline: Row) -> float:
             return combine(map(operand_value, values))
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             if BASELINE in _column_names(node):
-                baseline = {BASELINE: baseline.get(_column_of(node, ""))}
+                baseline = {BASELINE: baseline.get(_baseline_column(node, ""))}
             sides = [operand_value(side) for side in (left, *comparators)]
             pairs = zip(ops, sides, sides[1:], strict=False)
             return all(_COMPARISONS[type(op)](first, other) for op, first, other in pairs)

@@ -65,7 +65,7 @@ def build_parser(command_name: str = "") -> ArgumentParser:
     return parser
 
 
-def _add_arguments(command: ArgumentParser, name: str) -> None:
+def _add_arguments(parser: ArgumentParser, name: str) -> None:
     from palimpsest.frontends.operation_base.operation import Argument
     from palimpsest.frontends.operation_table import TABLE
 
@@ -76,25 +76,25 @@ def _add_arguments(command: ArgumentParser, name: str) -> None:
         default = None if field.is_required() else field.default
         options = {"default": default, "help": field.description, **argument.options}
         flags = (field_name,) if field.is_required() else (f"--{field_name}",)
-        command.add_argument(*(argument.flags or flags), **options)
+        parser.add_argument(*(argument.flags or flags), **options)
     if form.in_project:
-        command.add_argument(
+        parser.add_argument(
             "--project", metavar="DIR", help="the project's folder; else this one's"
         )
-    output_options = command.add_mutually_exclusive_group()
+    output_options = parser.add_mutually_exclusive_group()
     output_options.add_argument(
         "--json", action="store_true", help="write JSON (docs/command-line.md)"
     )
     if form.has_rows:
-        command.epilog = CONDITION_HELP
+        parser.epilog = CONDITION_HELP
         output_options.add_argument(
             "--markdown", action="store_true", help="write Markdown, for a pull request"
         )
-        command.add_argument(
+        parser.add_argument(
             "--fail-if", metavar="CONDITION", action="append", help="end with 1 where it holds"
         )
-        command.add_argument("--baseline", metavar="FILE.json", help="an earlier report, by --json")
-    command.set_defaults(form=form, operation=operation)
+        parser.add_argument("--baseline", metavar="FILE.json", help="an earlier report, by --json")
+    parser.set_defaults(form=form, operation=operation)
 
 
 def requested_operation(arguments: Namespace) -> "Operation":
@@ -108,7 +108,7 @@ def run_command(arguments: Namespace) -> int:
     """Run the operation, write its report and return the exit code; raises UserError."""
     from palimpsest.frontends.command_line.terminal_context import terminal_context
 
-    check_conditions = conditions_check(arguments)
+    check_conditions = condition_checker(arguments)
     operation = requested_operation(arguments)
     with terminal_context(arguments) as context:
         report = operation.report(operation.run_synchronously(context))
@@ -120,11 +120,11 @@ def run_command(arguments: Namespace) -> int:
     return CONDITION_HOLDS if failures else 0
 
 
-def conditions_check(arguments: Namespace) -> Callable[[Mapping[str, Any]], Sequence[str]]:
+def condition_checker(arguments: Namespace) -> Callable[[Mapping[str, Any]], Sequence[str]]:
     """Return a function that returns a sentence for each condition that holds for a report; raises UserError."""
-    texts = getattr(arguments, "fail_if", None) or ()
+    condition_texts = getattr(arguments, "fail_if", None) or ()
     baseline_file = getattr(arguments, "baseline", None)
-    if not texts:
+    if not condition_texts:
         if baseline_file:
             from palimpsest.transcript.errors import UserError
 
@@ -133,7 +133,7 @@ def conditions_check(arguments: Namespace) -> Callable[[Mapping[str, Any]], Sequ
     from palimpsest.frontends.command_line.condition import parse_condition
     from palimpsest.frontends.command_line.threshold import failed_conditions, read_baseline
 
-    conditions = [parse_condition(text) for text in texts]
+    conditions = [parse_condition(text) for text in condition_texts]
     baseline = read_baseline(Path(baseline_file)) if baseline_file else None
     return lambda report: failed_conditions(conditions, report, baseline)
 
@@ -164,8 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return 0
     except OSError as error:
-        name = error.filename or "A file"
-        write_sentences([f"{name} cannot be used: {error.strerror or error}."])
+        file_name = error.filename or "A file"
+        write_sentences([f"{file_name} cannot be used: {error.strerror or error}."])
     except KeyboardInterrupt:
         write_sentences(["Stopped; what was imported stays."])
         return INTERRUPTED

@@ -67,10 +67,10 @@ class CodeJob(Job):
         hidden_cells(shell).reveal_source(self._code)
         execution = Execution(shell, self._code, self.output_capture)
         if awaits:
-            return replace(await execution.run_awaiting(self._on_start), inputs=inputs)
+            return replace(await execution.run_awaiting(self._on_start), input_checksums=inputs)
         if self.interrupted:  # during the preparation, in which no KeyboardInterrupt is raised
             raise KeyboardInterrupt
-        return replace(execution.run(), inputs=inputs)
+        return replace(execution.run(), input_checksums=inputs)
 
     def _on_start(self, task: "asyncio.Task[Any]") -> None:
         self.task = task

@@ -85,9 +85,9 @@ def misspelling_sentence(
         return sentence
     if _SINGLE_WORD.fullmatch(first_word) is None or name in CONVERSATION_WORDS:
         return None
-    closest = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
-    if closest or name in FOREIGN_COMMANDS:
-        return _proposal_text(FOREIGN_COMMANDS.get(name) or closest[0], line)
+    closest_names = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
+    if closest_names or name in FOREIGN_COMMANDS:
+        return _proposal_text(FOREIGN_COMMANDS.get(name) or closest_names[0], line)
     if not is_alone:
         return None
     return (
@@ -102,22 +102,24 @@ def _mistake_text(line: str, name: str, arguments: list[str]) -> str | None:
     purpose = form.help
     options = [word for word in arguments if _OPTION.fullmatch(word)]
     if SESSION_WORD in word_arguments(form, operation) and (options or len(arguments) == 1):
-        first_word = next((word for word in arguments if word not in options), "")
-        if first_word and _SESSION_ID.fullmatch(first_word) is None:
-            hint = f"{_excerpt(first_word)} is no session's id; %agent sessions lists them, for %agent {name} ID."
+        id_word = next((word for word in arguments if word not in options), "")
+        if id_word and _SESSION_ID.fullmatch(id_word) is None:
+            hint = f"{_excerpt(id_word)} is no session's id; %agent sessions lists them, for %agent {name} ID."
             return f"{hint} {_prompt_hint(line)}"
     if options:
         return f"%agent {name} takes no option {options[0]}. It is for: {purpose}. {_prompt_hint(line)}"
-    closest = []
+    closest_names = []
     if arguments:
-        closest = difflib.get_close_matches(
+        closest_names = difflib.get_close_matches(
             arguments[0].lower(), keywords(form, operation), 1, MIN_KEYWORD_SIMILARITY
         )
     if len(arguments) == 1:
-        if closest:
-            return _proposal_text(f"{name} {closest[0]}", line)
+        if closest_names:
+            return _proposal_text(f"{name} {closest_names[0]}", line)
         return f"%agent {name} does not take {_excerpt(arguments[0])}. It is for: {purpose}. {_prompt_hint(line)}"
-    is_keyword = bool(closest) and closest[0] == arguments[0].lower() and form.is_never_prompt
+    is_keyword = (
+        bool(closest_names) and closest_names[0] == arguments[0].lower() and form.is_never_prompt
+    )
     is_amount = name == "budget" and bool(arguments) and bool(_NUMBER.fullmatch(arguments[0]))
     if is_keyword or is_amount or any(map(_SESSION_ID.fullmatch, arguments)):
         return f"%agent {name} does not take {_excerpt(' '.join(arguments))}. It is for: {purpose}. {_prompt_hint(line)}"

@@ -33,7 +33,7 @@ from palimpsest.review.timeline_view.view_summary import (
     view_picture,
     view_summary,
 )
-from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, text_cleaner
+from palimpsest.session.sharing.share_page import SCRUBBED_TEXT, clean_json, text_cleaner
 
 TEXTS_SENTENCES = {
     "none": "It holds no text of the session.",
@@ -94,7 +94,7 @@ def write_report(
             closing_lines=(
                 REPORT_ORIGIN.format(version=__version__, sessions=sessions_text, made=date),
                 SLIDER_NOTE,
-                SCRUBBED,
+                SCRUBBED_TEXT,
             ),
         ),
         built_file("report.js", ""),

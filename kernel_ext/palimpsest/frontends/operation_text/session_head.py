@@ -56,7 +56,7 @@ def head_at(session: KernelSession, snapshot: Snapshot) -> SessionHead:
         waiting=len(snapshot.inbox),
         partial=snapshot.partial,
         problem=snapshot.problem or None,
-        notice=session.opening_words or None,
+        notice=session.opening_notice or None,
         density=session.density,
         order=order,
     )

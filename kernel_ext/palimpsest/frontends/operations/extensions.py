@@ -45,7 +45,7 @@ class Extensions(Value):
     hooks: tuple[HookStatus, ...]
     servers: tuple[McpServerStatus, ...]
     remarks: tuple[str, ...]
-    """Hooks that cannot be loaded."""
+    """Sentences on hooks that cannot be loaded."""
     lines: InKernel[OutputLines] = ()
     """The output of a cell."""
 

@@ -51,7 +51,7 @@ class WriteNote(Operation):
     path: str | None = Field(default=None, max_length=4_096)
     """A recorded file or folder, from the kernel's start directory; the note is written beside it."""
     note: str = Field(default="", max_length=80)
-    """The note to change or to remove; empty for a new one."""
+    """The id of the note to change or to remove; empty for a new one."""
     remove: bool = False
     text: str | None = None
     """None leaves the text of a note that is changed, as with tag and verdict."""

@@ -215,6 +215,7 @@ class NewSession(Operation):
     type: Literal["new"] = "new"
     title: str | None = None
     parent: str | None = None
+    """The id of the session to which it belongs, as one that a task began."""
     permission: SkipValidation[dict[str, Any] | str | None] = None
     """Permission rules in the form of the settings, for this session only; checked when they are loaded."""
     forms = single_form(
@@ -365,6 +366,7 @@ class Fork(Operation):
     type: Literal["fork"] = "fork"
     session: Annotated[str | None, SESSION_WORD] = None
     message: str | None = Field(default=None, max_length=200)
+    """The id of the message before which the copy ends."""
     request: int | str | None = None
     """The request's number in the session, from 1, or its id."""
     model: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None

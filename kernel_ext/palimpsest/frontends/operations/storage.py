@@ -225,8 +225,8 @@ def limits_text(limits: RetentionLimits) -> str:
     phrases = []
     if limits.days is not None:
         phrases.append(f"not used for {_days_text(limits.days)}")
-    if limits.most_bytes is not None:
-        phrases.append(f"more than {size_text(limits.most_bytes)} together")
+    if limits.max_bytes is not None:
+        phrases.append(f"more than {size_text(limits.max_bytes)} together")
     return ", ".join(phrases)
 
 

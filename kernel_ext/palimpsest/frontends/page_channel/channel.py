@@ -61,7 +61,7 @@ from palimpsest.frontends.protocol.transcript import Resync
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.unattended_refusal import MAX_AWAY_SECONDS
 from palimpsest.tools.notebook.notebook_tool import MAX_PAGE_SECONDS
 from palimpsest.transcript.context_values.cell_changes import CellChange
 from palimpsest.transcript.context_values.page_cells import CellsWanted
@@ -332,8 +332,8 @@ class Channel:
         self, session: KernelSession, turn: Coroutine[Any, Any, Answer]
     ) -> SessionAnswer:
         """Await a turn for which no cell waits."""
-        session.take_withheld()  # the page shows the notice about the opening
-        answer = await without_cell(self.kernel_parts, session, turn, AWAY_SECONDS)
+        session.take_opening_notice()  # the page shows the notice about the opening
+        answer = await without_cell(self.kernel_parts, session, turn, MAX_AWAY_SECONDS)
         # An error is shown in its message; raise it for a turn without messages.
         if answer.error is not None and answer.turn_id != "" and not answer.messages:
             raise UserError(answer.error.message)

@@ -72,9 +72,9 @@ def reporting_excepthook(
     original_count = len(known_hooks)
 
     def before_set() -> None:
-        current = getattr(sys, HOOK_NAME, None)
-        if CURRENT_PIECE.get() is piece and current not in known_hooks:
-            known_hooks.append(current)
+        current_hook = getattr(sys, HOOK_NAME, None)
+        if CURRENT_PIECE.get() is piece and current_hook not in known_hooks:
+            known_hooks.append(current_hook)
             if len(known_hooks) == original_count + 1:  # the first replacement
                 report(REPLACED_AND_RESTORED.format(name=f"sys.{HOOK_NAME}"))
 

@@ -42,14 +42,14 @@ class _Pipe:
         texts: list[str] = []
         with suppress(BlockingIOError):
             while self.is_open:
-                data = os.read(self.read_fd, MAX_READ_BYTES)
-                texts.append(self._decoder.decode(data, final=not data))
-                if not data:
+                new_bytes = os.read(self.read_fd, MAX_READ_BYTES)
+                texts.append(self._decoder.decode(new_bytes, final=not new_bytes))
+                if not new_bytes:
                     self.is_open = False
                     os.close(self.read_fd)
                 else:
                     with suppress(OSError):  # into the kernel's own log, as ipykernel would
-                        os.write(self.stream._original_stdstream_copy, data)  # noqa: SLF001
+                        os.write(self.stream._original_stdstream_copy, new_bytes)  # noqa: SLF001
         return "".join(texts)
 
     def restore_descriptor(self) -> None:
@@ -75,8 +75,8 @@ class ChildOutput:
                 with suppress(OSError):
                     self._pipes[name] = _Pipe(stream)
         if self._pipes:
-            name = "palimpsest-child-output"
-            reader = threading.Thread(target=self._read_until_closed, name=name, daemon=True)
+            thread_name = "palimpsest-child-output"
+            reader = threading.Thread(target=self._read_until_closed, name=thread_name, daemon=True)
             try:
                 # An empty context: the thread does not belong to the code.
                 Context().run(reader.start)

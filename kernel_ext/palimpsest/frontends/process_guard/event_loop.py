@@ -70,17 +70,17 @@ def protected_iteration(
     loop: asyncio.AbstractEventLoop | None, report: Callable[[str], object]
 ) -> Iterator[None]:
     """Keep a loop's iteration intact while code runs inside it; ``report`` is called with a sentence if the code stopped the loop."""
-    ready = getattr(loop, "_ready", None)
-    if loop is None or ready is None:
+    ready_callbacks = getattr(loop, "_ready", None)
+    if loop is None or ready_callbacks is None:
         yield
         return
-    callbacks_before, was_stopping = len(ready), getattr(loop, "_stopping", False)
+    callback_count_before, was_stopping = len(ready_callbacks), getattr(loop, "_stopping", False)
     try:
         yield
     finally:
         if not loop.is_closed():
             # The iteration still takes as many callbacks as it counted at its beginning.
-            for _ in range(callbacks_before - len(ready)):
+            for _ in range(callback_count_before - len(ready_callbacks)):
                 loop.call_soon(_no_callback)
         if getattr(loop, "_stopping", False) and not was_stopping:
             loop._stopping = False  # type: ignore[attr-defined]  # noqa: SLF001  # no public way

@@ -44,10 +44,10 @@ EXIT_ADVICE = "To exit: use 'exit', 'quit'"
 NEEDED_MODULES = ("builtins", "sys", "os", "IPython", "ipykernel", "threading", "asyncio")
 
 
-def exit_text(raised: SystemExit) -> str:
+def exit_text(error: SystemExit) -> str:
     """Return the text for the model and the user about code that ended by SystemExit."""
-    code = raised.code
-    if isinstance(raised, KernelEndRefused):
+    code = error.code
+    if isinstance(error, KernelEndRefused):
         return f"SystemExit\n{code}"
     code_text = f": {code}" if type(code) in (int, str) else ""
     return f"SystemExit{code_text}\n{CODE_ENDED}"
@@ -64,7 +64,7 @@ def keeping_kernel_alive(shell: Any, piece: Piece) -> Iterator[None]:
     payloads_before = list(shell.payload_manager.read_payload())
     handlers_before = signal_handlers()
     with patched_attribute(interactiveshell, "warn", _without_advice(interactiveshell.warn)):
-        timers = _catch_timers(piece)
+        caught_timers = _catch_timers(piece)
         try:
             yield
         finally:
@@ -75,7 +75,7 @@ def keeping_kernel_alive(shell: Any, piece: Piece) -> Iterator[None]:
                     if name in ("exit_now", "keep_running"):
                         piece.refuse(SHUTDOWN_REFUSED)
                     setattr(shell, name, value)
-            _end_timers(piece, timers)
+            _end_timers(piece, caught_timers)
             guard_handlers(handlers_before, piece)
             _refuse_payloads(piece, shell.payload_manager, payloads_before)
 
@@ -99,12 +99,12 @@ def _catch_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
 
 
 def _end_timers(piece: Piece, caught_timers: list[tuple[signal.Signals, int]]) -> None:
-    for number, timer_kind in caught_timers:
-        if signal.getsignal(number) in (signal.SIG_DFL, *TEMPORARY_HANDLERS):
+    for signal_number, timer_kind in caught_timers:
+        if signal.getsignal(signal_number) in (signal.SIG_DFL, *TEMPORARY_HANDLERS):
             if signal.getitimer(timer_kind)[0]:
                 signal.setitimer(timer_kind, 0)
-                piece.refuse(TIMER_CANCELLED.format(name=number.name))
-            ORIGINAL_SIGNAL(number, signal.SIG_DFL)
+                piece.refuse(TIMER_CANCELLED.format(name=signal_number.name))
+            ORIGINAL_SIGNAL(signal_number, signal.SIG_DFL)
     if caught_timers:
         TEMPORARY_HANDLERS.clear()
 

@@ -107,8 +107,8 @@ def end_code(piece: Piece, sentence: str) -> NoReturn:
 
 def _guard_threads() -> None:
     """Let each thread belong to the piece whose code starts it."""
-    original_start, bootstrap = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
-    start_new = _thread.start_new_thread
+    original_start, original_bootstrap = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
+    original_start_new = _thread.start_new_thread
 
     @functools.wraps(original_start)
     def guarded_start(self: threading.Thread) -> None:
@@ -116,19 +116,19 @@ def _guard_threads() -> None:
             setattr(self, _PIECE_OF_THREAD, piece)
         original_start(self)
 
-    @functools.wraps(bootstrap)
+    @functools.wraps(original_bootstrap)
     def guarded_bootstrap(self: threading.Thread) -> None:
         if (piece := getattr(self, _PIECE_OF_THREAD, None)) is None:
-            bootstrap(self)
+            original_bootstrap(self)
             return
         with piece_thread(piece, self):
-            bootstrap(self)
+            original_bootstrap(self)
 
-    @functools.wraps(start_new)
+    @functools.wraps(original_start_new)
     def guarded_start_new(function: Any, *arguments: Any) -> int:
         piece = CURRENT_PIECE.get()
         if piece is None or not callable(function):
-            return start_new(function, *arguments)
+            return original_start_new(function, *arguments)
 
         token = object()
 
@@ -139,7 +139,7 @@ def _guard_threads() -> None:
         # Before the start: the thread may not have begun when the piece ends.
         piece.threads.add(token)
 
-        return start_new(run, *arguments)
+        return original_start_new(run, *arguments)
 
     threading.Thread.start = guarded_start  # type: ignore[method-assign]
     threading.Thread._bootstrap_inner = guarded_bootstrap  # type: ignore[attr-defined]  # noqa: SLF001
@@ -255,11 +255,11 @@ def _guard_shell(shell: Any) -> None:
     patch_for_pieces(shell, "reset", _refuse_reset)
     if hasattr(shell, "_update_exit_now"):  # traitlets finds it by name on the instance
         patch_for_pieces(shell, "_update_exit_now", _refuse_exit_flag)
-    table = shell.magics_manager.magics["line"]
+    line_magics = shell.magics_manager.magics["line"]
     for name in ("reset", "reset_selective"):
-        if name in table:
+        if name in line_magics:
             refuse_reset = functools.partial(_refuse_reset, name=name)
-            table[name] = dispatch_by_caller(table[name], refuse_reset)
+            line_magics[name] = dispatch_by_caller(line_magics[name], refuse_reset)
     guard_questions(shell)
     patch_for_pieces(shell.events, "register", _register_listener)
     patch_for_pieces(shell.payload_manager, "write_payload", _write_payload)

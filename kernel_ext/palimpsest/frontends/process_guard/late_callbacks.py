@@ -50,8 +50,8 @@ def guard_callbacks() -> None:
         try:
             with protected_iteration(self._loop, piece.refuse):
                 return original_run(self)
-        except (SystemExit, KeyboardInterrupt) as raised:
-            _report_error(piece, raised, CALLBACK_EXITED)
+        except (SystemExit, KeyboardInterrupt) as error:
+            _report_error(piece, error, CALLBACK_EXITED)
         finally:
             for after_callback in LATE_WORK_CALLBACKS:
                 after_callback(piece)
@@ -60,11 +60,11 @@ def guard_callbacks() -> None:
     asyncio.Handle._run = run_guarded  # type: ignore[method-assign]  # noqa: SLF001
 
 
-def _report_error(piece: Piece, raised: BaseException, sentence: str, **names: str) -> None:
+def _report_error(piece: Piece, error: BaseException, sentence: str, **names: str) -> None:
     """Report that a callback of a piece raised, by the sentence of a refused end, or else by the given one."""
-    is_refused_end = isinstance(raised, KernelEndRefused)
-    sentence = sentence.format(name=type(raised).__name__, **names)
-    piece.refuse(str(raised) if is_refused_end else sentence)
+    is_refused_end = isinstance(error, KernelEndRefused)
+    sentence = sentence.format(name=type(error).__name__, **names)
+    piece.refuse(str(error) if is_refused_end else sentence)
 
 
 class LateFunction:
@@ -85,8 +85,8 @@ class LateFunction:
         token = CURRENT_PIECE.set(running_piece if is_running else self._piece)
         try:
             return self._function(*arguments, **options)
-        except SystemExit as raised:
-            _report_error(self._piece, raised, CALLBACK_EXITED)
+        except SystemExit as error:
+            _report_error(self._piece, error, CALLBACK_EXITED)
         finally:
             CURRENT_PIECE.reset(token)
 
@@ -112,12 +112,12 @@ class LateHandler:
         try:
             with protected_iteration(running_loop(), self.piece.refuse):
                 self._handler(number, frame)
-        except BaseException as raised:
+        except BaseException as error:
             name = signal.Signals(number).name
             is_running = caller_piece is not None and not caller_piece.has_ended
-            if is_running or (name == "SIGINT" and isinstance(raised, KeyboardInterrupt)):
+            if is_running or (name == "SIGINT" and isinstance(error, KeyboardInterrupt)):
                 raise
-            _report_error(self.piece, raised, HANDLER_RAISED, signal=name)
+            _report_error(self.piece, error, HANDLER_RAISED, signal=name)
         finally:
             CURRENT_PIECE.reset(token)
 

@@ -22,9 +22,9 @@ STREAM_UNUSABLE = "It left sys.{name} unusable ({what}); it was put back."
 STREAM_REPLACED = "It replaced sys.{name} while no cell ran; it was put back."
 STREAM_NAMES = ("stdout", "stderr")
 
-_last_usable: dict[str, tuple[Any, Any]] = {}
+_usable_streams: dict[str, tuple[Any, Any]] = {}
 """By name, the last usable stream, and the thread that sends the text of a kernel's stream."""
-_recently_ended: list[Piece] = []
+_recently_ended_pieces: list[Piece] = []
 """The last piece with work that ended since the last cell, or none."""
 
 _guarded_shells: set[str] = set()
@@ -62,12 +62,12 @@ def _after_cell(*_: object) -> None:
     if CURRENT_PIECE.get() is None:  # a piece has its own streams
         _restore_streams()
         _remember_streams()
-        _recently_ended.clear()
+        _recently_ended_pieces.clear()
 
 
 def _after_late_work(piece: Piece) -> None:
     if piece.has_ended and not piece.in_child:
-        _recently_ended[:] = [piece]
+        _recently_ended_pieces[:] = [piece]
         _restore_streams()
 
 
@@ -75,26 +75,26 @@ def _remember_streams() -> None:
     for name in STREAM_NAMES:
         stream = getattr(sys, name, None)
         if not _stream_problem(stream):
-            _last_usable[name] = (stream, getattr(stream, "pub_thread", None))
+            _usable_streams[name] = (stream, getattr(stream, "pub_thread", None))
 
 
 def _restore_streams(*, is_between_cells: bool = False, parent: Any = None) -> None:
     """Restore unusable streams, and between cells also replaced ones, and report each to the newest piece."""
-    pieces = [*_recently_ended, *running_pieces()]
+    pieces = [*_recently_ended_pieces, *running_pieces()]
     if not pieces or CURRENT_PIECE.get() not in (None, *pieces):
         return
     sentences: list[str] = []
-    for name, (usable, thread) in _last_usable.items():
-        current = getattr(sys, name, None)
-        problem = _stream_problem(current)
-        if not problem and (current is usable or not is_between_cells):
+    for name, (usable_stream, sending_thread) in _usable_streams.items():
+        current_stream = getattr(sys, name, None)
+        problem = _stream_problem(current_stream)
+        if not problem and (current_stream is usable_stream or not is_between_cells):
             continue
-        if thread is not None and _stream_problem(usable):
-            usable.pub_thread = thread  # a kernel's stream that was closed
-        setattr(sys, name, usable)
+        if sending_thread is not None and _stream_problem(usable_stream):
+            usable_stream.pub_thread = sending_thread  # a kernel's stream that was closed
+        setattr(sys, name, usable_stream)
         with suppress(Exception):  # the code of any object
-            if parent and hasattr(usable, "set_parent"):
-                usable.set_parent(parent)
+            if parent and hasattr(usable_stream, "set_parent"):
+                usable_stream.set_parent(parent)
         sentence = STREAM_UNUSABLE if problem else STREAM_REPLACED
         sentences.append(sentence.format(name=name, what=problem))
     for sentence in sentences:  # now that both streams can show it

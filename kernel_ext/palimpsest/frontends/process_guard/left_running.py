@@ -30,7 +30,7 @@ MAX_DESCRIPTIONS = 5
 """Maximum threads, tasks and timers that are described; the others are counted."""
 MAX_NAME_CHARS = 60
 
-_END_BY_PIECE: dict[Piece, "Future[None]"] = {}
+_END_FUTURES: dict[Piece, "Future[None]"] = {}
 """The pieces that left work running, each with a future that is set when that work has ended."""
 
 
@@ -44,23 +44,23 @@ def work_left_by(piece: Piece) -> LeftRunning | None:
         *descriptions[:MAX_DESCRIPTIONS],
         *([f"{undescribed_count} more"] if undescribed_count > 0 else []),
     )
-    end_future = _END_BY_PIECE.setdefault(piece, Future())
+    end_future = _END_FUTURES.setdefault(piece, Future())
     set_ended_futures(piece)  # the work may have ended before its future was stored
     return LeftRunning(shown_descriptions, end_future)
 
 
 def set_ended_futures(*pieces: Piece) -> None:
     """Set the future of each given piece, or of all pieces, whose work has ended."""
-    for piece in pieces or tuple(_END_BY_PIECE):
-        if piece in _END_BY_PIECE and not piece.in_child and not any(_running_work(piece)):
-            end_future = _END_BY_PIECE.pop(piece, None)
+    for piece in pieces or tuple(_END_FUTURES):
+        if piece in _END_FUTURES and not piece.in_child and not any(_running_work(piece)):
+            end_future = _END_FUTURES.pop(piece, None)
             if end_future is not None:
                 end_future.set_result(None)
 
 
 def running_pieces() -> tuple[Piece, ...]:
     """Return the pieces that left work running, newest last."""
-    return tuple(_END_BY_PIECE)
+    return tuple(_END_FUTURES)
 
 
 def _running_work(piece: Piece) -> Iterator[str]:

@@ -43,6 +43,7 @@ class StorageRow(Value):
     title: str
     bytes: int
     updated: int
+    """When it was last used, in milliseconds since 1970."""
     with_children: int = 1
     """Number of sessions that are deleted together."""
     why: str | None = None
@@ -76,6 +77,7 @@ class ImportProgressNotice(Value):
     id: str
     """The id of the import's command."""
     bytes: int
+    """Bytes that were read so far."""
     total: int
     """Bytes of the source; 0 while they are not known."""
 

@@ -47,7 +47,9 @@ class RenameNotebook(CommandBase):
 
     type: Literal["rename"] = "rename"
     was: str
+    """The path before."""
     notebook: str
+    """The path now."""
 
 
 class Watch(CommandBase):
@@ -89,8 +91,10 @@ class SessionHead(Value):
     """The summary of a session that a page shows before it has the session's messages."""
 
     session: str
+    """The session's id."""
     title: str = ""
     notebook: str | None = None
+    """The path of its notebook."""
     read_only: bool = False
     seq: int = 0
     status: Status

@@ -22,8 +22,12 @@ class TurnSegment(Value):
     """A reference to a segment of a turn."""
 
     session: str
+    """The session's id."""
     turn: str
+    """The turn's id."""
     start: SegmentCut
     end: SegmentCut | None = None
     first_step: int = 1
+    """The number in the turn of its first step."""
     first_seq: int = 0
+    """The number of the turn's first record."""

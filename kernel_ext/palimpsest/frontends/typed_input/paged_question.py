@@ -104,8 +104,10 @@ class PagedQuestion(Generic[AnswerT]):
             return f"{page}\n{self._closing_lines}"
         return f"{page}\n{self._page_hint(NEXT_PAGE, self._page_index + 1)}"
 
-    def _page_hint(self, hint: str, page: int) -> str:
-        return hint.format(page=page, pages=len(self._pages), no=self._answer_rules.no_meaning)
+    def _page_hint(self, hint: str, page_number: int) -> str:
+        return hint.format(
+            page=page_number, pages=len(self._pages), no=self._answer_rules.no_meaning
+        )
 
 
 def wrap_line(line: str, columns: int) -> list[str]:

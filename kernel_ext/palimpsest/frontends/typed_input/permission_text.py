@@ -63,12 +63,14 @@ def _answer_choices(ask: Ask) -> str:
     if ask.permission == "moved":
         return "1 keep it   3 leave it"
     if ask.permission == "doom_loop":
-        always = f"2 go on, whenever {tool} repeats itself in this session   "
-        return f"1 go on   {always if ask.always else ''}3 stop {REASON_HINT}"
+        always_text = f"2 go on, whenever {tool} repeats itself in this session   "
+        return f"1 go on   {always_text if ask.always else ''}3 stop {REASON_HINT}"
     if not ask.always:
         return f"1 once   3 reject {REASON_HINT}"
-    always = ", ".join(map(visible_code, ask.always)) if _fits_lines(ask.always) else "as above"
-    return f"1 once   2 always in this session ({always})   3 reject {REASON_HINT}   4 always in this project"
+    always_text = (
+        ", ".join(map(visible_code, ask.always)) if _fits_lines(ask.always) else "as above"
+    )
+    return f"1 once   2 always in this session ({always_text})   3 reject {REASON_HINT}   4 always in this project"
 
 
 def _fits_lines(patterns: Sequence[str]) -> bool:
@@ -85,12 +87,12 @@ def value_lines(key: str, value: Any, scrub: Scrub, margin: str = MARGIN) -> lis
     name = visible_code(str(key)).replace("\n", "\\n").replace("\t", "\\t")
     if isinstance(value, str) and "\n" in value:
         return [f"{margin}{name}:", *quoted_lines(value, scrub, margin + MARGIN)]
-    children = _nested_values(value) if len(margin) < MAX_DEPTH * len(MARGIN) else None
-    if children is None:
+    nested_values = _nested_values(value) if len(margin) < MAX_DEPTH * len(MARGIN) else None
+    if nested_values is None:
         return [f"{margin}{name}: {visible_code(_single_line(value, scrub))}"]
     nested_lines = [
         line
-        for child_key, item in children
+        for child_key, item in nested_values
         for line in value_lines(child_key, item, scrub, margin + MARGIN)
     ]
     return [f"{margin}{name}:", *nested_lines]

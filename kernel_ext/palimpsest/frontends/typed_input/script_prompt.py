@@ -47,7 +47,7 @@ def await_answer(
     ``run`` runs a coroutine on the engine.
     """
     questions = _ScriptQuestions(scrubber(os.environ), run)
-    for sentence in (*first_sentences, session.take_withheld()):
+    for sentence in (*first_sentences, session.take_opening_notice()):
         if sentence:
             questions.show_sentence(sentence)
     shown_problem = ""

@@ -53,10 +53,10 @@ def typed_line(prompt: str) -> str:
     """Show a question, and return the line that the user types; raises NobodyTypes where input is impossible."""
     try:
         return terminal.read_line(prompt)
-    except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
-        if type(problem).__name__ not in NO_INPUT_ERRORS and not isinstance(problem, OSError):
+    except Exception as error:  # EOFError, StdinNotImplementedError, a closed stdin
+        if type(error).__name__ not in NO_INPUT_ERRORS and not isinstance(error, OSError):
             raise
-        raise NobodyTypes from problem
+        raise NobodyTypes from error
 
 
 class TypedQuestions:
@@ -134,8 +134,8 @@ class TypedQuestions:
             while (typed_text := self.read_line(proposal.id, text, session)) is not None:
                 try:
                     outcome = carry_out_line(typed_text, proposal, session, self._run)
-                except UserError as problem:
-                    text = self._scrub(f"{problem}\n> ")
+                except UserError as error:
+                    text = self._scrub(f"{error}\n> ")
                     continue
                 if outcome not in ("unknown", "items"):
                     return
@@ -149,11 +149,11 @@ class TypedQuestions:
 def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[Reply]:
     """Return a permission question for a terminal."""
     retry_prompt, refusal = _OWN_ANSWERS.get(ask.permission, (RETRY_PERMISSION, "reject"))
-    answers = AnswerRules(
+    answer_rules = AnswerRules(
         parse_reply, lambda reply: reply.answer == "reject", retry_prompt, refusal
     )
     text, closing_lines = question_text(ask, scrub), answers_text(ask, scrub)
-    return PagedQuestion(text, closing_lines, answers, terminal.terminal_size())
+    return PagedQuestion(text, closing_lines, answer_rules, terminal.terminal_size())
 
 
 def parse_reply(typed_text: str) -> Reply | None:

@@ -15,11 +15,12 @@ from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.errors import UserError
 
-GROWTH = ("three times as large", "twice as large", "about as large", "half as large")
+GROWTH_OPTIONS = ("three times as large", "twice as large", "about as large", "half as large")
 GROWTH_FACTORS = (3, 2, 1, 0.5)
-NO_NUMBER = "Return the number of a request, as a whole number from 2 on."
-NO_INSPECTOR = "Hand over the inspector, as lesson.check(view, 'square'), with its cursor on a square of the grid."
-NO_SQUARE = (
+EARLY_REQUEST = 5
+NO_NUMBER_SENTENCE = "Return the number of a request, as a whole number from 2 on."
+NO_INSPECTOR_SENTENCE = "Hand over the inspector, as lesson.check(view, 'square'), with its cursor on a square of the grid."
+NO_SQUARE_SENTENCE = (
     "No square of the grid is chosen yet: click on one, or run view.place = {'request': its column, 'item': its row}. "
     "Then check again."
 )
@@ -41,11 +42,13 @@ def shown_share(session: SessionReview) -> float:
     return 100 * shown_tokens(session, request) / shown_tokens(session, request, "raw")
 
 
-def growth_words(session: SessionReview, early: int = 5) -> str:
+def growth_words(session: SessionReview, early_request: int = EARLY_REQUEST) -> str:
     """Return how large the last request is beside an early one, in words."""
-    factor = shown_tokens(session, last_request(session)) / shown_tokens(session, early)
-    nearest = min(range(len(GROWTH)), key=lambda index: abs(GROWTH_FACTORS[index] - factor))
-    return GROWTH[nearest]
+    factor = shown_tokens(session, last_request(session)) / shown_tokens(session, early_request)
+    nearest_index = min(
+        range(len(GROWTH_OPTIONS)), key=lambda index: abs(GROWTH_FACTORS[index] - factor)
+    )
+    return GROWTH_OPTIONS[nearest_index]
 
 
 def first_changed(session: SessionReview) -> int:
@@ -62,34 +65,34 @@ def first_square(session: SessionReview) -> tuple[int, int]:
 
 def same_prefix_share(session: SessionReview, request: int) -> float:
     """Return how much of a request stands at its beginning as in the request before, in per cent of its tokens."""
-    prefix = session.difference(request - 1, request).prefix_tokens
-    return 100 * prefix / shown_tokens(session, request)
+    prefix_tokens = session.difference(request - 1, request).prefix_tokens
+    return 100 * prefix_tokens / shown_tokens(session, request)
 
 
 def _share_surprise(sessions: LessonSessions, truth: float) -> str:
     session = sessions["swe"]
     request = last_request(session)
-    cleared = sum(block.state == "cleared" for block in session.request(request).blocks)
+    cleared_count = sum(block.state == "cleared" for block in session.request(request).blocks)
     return (
         f"Request {request} shows {shown_tokens(session, request):,.0f} of {shown_tokens(session, request, 'raw'):,.0f} "
-        f"tokens, {truth:.0f} %. {cleared} results are cleared: a line of a few words stands in the place of each."
+        f"tokens, {truth:.0f} %. {cleared_count} results are cleared: a line of a few words stands in the place of each."
     )
 
 
 def _growth_surprise(sessions: LessonSessions, _truth: str) -> str:
     session = sessions["swe"]
     request = last_request(session)
-    first = first_changed(session)
+    changed_request = first_changed(session)
     return (
         f"Request 5 shows {shown_tokens(session, 5):,.0f} tokens and request {request} {shown_tokens(session, request):,.0f}. "
-        f"From request {first} on, each one changes a message that had been sent: {same_prefix_share(session, first - 1):.0f} % "
-        f"of request {first - 1} begin as the one before, of request {first} only {same_prefix_share(session, first):.0f} %."
+        f"From request {changed_request} on, each one changes a message that had been sent: {same_prefix_share(session, changed_request - 1):.0f} % "
+        f"of request {changed_request - 1} begin as the one before, of request {changed_request} only {same_prefix_share(session, changed_request):.0f} %."
     )
 
 
 def _wrong_first(value: object, expected: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int) or value < 2:
-        return NO_NUMBER
+        return NO_NUMBER_SENTENCE
     assert isinstance(expected, int)
     if value == expected - 1:
         return (
@@ -105,17 +108,17 @@ def check_square(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check whether an inspector's cursor is on the first square that was changed after it had been sent."""
     place: Any = getattr(answer, "place", None)
     if not hasattr(place, "item"):
-        raise UserError(NO_INSPECTOR)
+        raise UserError(NO_INSPECTOR_SENTENCE)
     if place.item is None:
-        return CheckResult(passed=False, sentence=NO_SQUARE)
+        return CheckResult(passed=False, sentence=NO_SQUARE_SENTENCE)
     request, item = first_square(sessions["swe"])
     chosen_request = place.request or last_request(sessions["swe"])
     if place.item != item:
-        words = "is changed later, or never" if place.item > item else "is never changed"
-        sentence = f"Item {place.item} {words}. Look for the row that changes its look first."
+        state_words = "is changed later, or never" if place.item > item else "is never changed"
+        sentence = f"Item {place.item} {state_words}. Look for the row that changes its look first."
     elif chosen_request != request:
-        words = "already changed" if chosen_request > request else "still whole"
-        sentence = f"The right row. In request {chosen_request}: It is {words} there. Go to the first request that changes it."
+        state_words = "already changed" if chosen_request > request else "still whole"
+        sentence = f"The right row. In request {chosen_request}: It is {state_words} there. Go to the first request that changes it."
     else:
         sentence = f"Right: request {request} is the first to show item {item} cleared."
     return CheckResult(passed=(chosen_request, place.item) == (request, item), sentence=sentence)
@@ -141,7 +144,7 @@ CHANGED_MESSAGES = LessonPlan(
         Prediction(
             "growth",
             "How large is the last request, number 13, beside request 5?",
-            ChoiceKind(GROWTH),
+            ChoiceKind(GROWTH_OPTIONS),
             lambda sessions: growth_words(sessions["swe"]),
             _growth_surprise,
         ),

@@ -8,7 +8,7 @@ from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.figures import PolicyFigures
 
-LIMITS = (
+LIMIT_PRESETS = (
     "deepagents.offload",
     "gemini.truncate",
     "mini_swe_agent.output",
@@ -18,7 +18,7 @@ LIMITS = (
 """Limits of five agents and libraries on the length of a result."""
 MAX_COST_SHARES = {"pi": 0.72, "claude": 0.8}
 """What the exercise allows in each session, as a share of what everything would cost."""
-MIN_KEPT = {"pi": 0.95, "claude": 0.92}
+MIN_KEPT_SHARES = {"pi": 0.95, "claude": 0.92}
 """Share of the used names that must still be shown when they are used."""
 
 
@@ -30,13 +30,13 @@ def result_sizes(session: SessionReview) -> list[int]:
 
 def longest_tenth_share(session: SessionReview) -> float:
     """Return how much of the characters of all results the longest tenth of them holds, in per cent."""
-    sizes = result_sizes(session)
-    return 100 * sum(sizes[: round(len(sizes) / 10)]) / sum(sizes)
+    result_chars = result_sizes(session)
+    return 100 * sum(result_chars[: round(len(result_chars) / 10)]) / sum(result_chars)
 
 
 def limit_figures(session: SessionReview) -> tuple[PolicyFigures, ...]:
     """Return the figures of the five limits."""
-    return session.compare(LIMITS).figures
+    return session.compare(LIMIT_PRESETS).figures
 
 
 def acting_limits(session: SessionReview) -> int:
@@ -55,35 +55,35 @@ def _tenth_surprise(sessions: LessonSessions, truth: float) -> str:
 def _acting_surprise(sessions: LessonSessions, _truth: float) -> str:
     session = sessions["pi"]
     figures = limit_figures(session)
-    idle = " and ".join(limit.name for limit in figures if not limit.fired)
-    acting = [limit for limit in figures if limit.fired]
-    best = min(acting, key=lambda limit: limit.cost)
+    idle_names = " and ".join(limit.name for limit in figures if not limit.fired)
+    acting_limits = [limit for limit in figures if limit.fired]
+    cheapest = min(acting_limits, key=lambda limit: limit.cost)
     everything = session.compare(["raw"]).figures[0]
     return (
-        f"{idle} never act; the others act before at most {max(limit.fired or 0 for limit in acting)} of "
-        f"{len(session.requests.rows)} requests. {best.name} still saves "
-        f"~{100 * (1 - best.cost / everything.cost):.0f} %: long files were read early, and each later request sends "
+        f"{idle_names} never act; the others act before at most {max(limit.fired or 0 for limit in acting_limits)} of "
+        f"{len(session.requests.rows)} requests. {cheapest.name} still saves "
+        f"~{100 * (1 - cheapest.cost / everything.cost):.0f} %: long files were read early, and each later request sends "
         "them again."
     )
 
 
-def _missed(session_name: str, figures: PolicyFigures, everything: PolicyFigures) -> str:
-    where = ""
+def _missed_goal(session_name: str, figures: PolicyFigures, everything: PolicyFigures) -> str:
+    place_clause = ""
     if session_name != "pi":
-        where = "It reaches the goals on this session, but not on that of Claude Code: "
+        place_clause = "It reaches the goals on this session, but not on that of Claude Code: "
     if not figures.fired:
-        return f"{where}It never acts there, so it saves nothing."
-    share, most = figures.cost / everything.cost, MAX_COST_SHARES[session_name]
-    if share > most:
+        return f"{place_clause}It never acts there, so it saves nothing."
+    share, max_share = figures.cost / everything.cost, MAX_COST_SHARES[session_name]
+    if share > max_share:
         return (
-            f"{where}It would cost ~{figures.cost:.2f} USD, {100 * share:.0f} % of everything; the goal is at most "
-            f"{100 * most:.0f} %."
+            f"{place_clause}It would cost ~{figures.cost:.2f} USD, {100 * share:.0f} % of everything; the goal is at most "
+            f"{100 * max_share:.0f} %."
         )
-    kept, least = figures.retention or 0.0, MIN_KEPT[session_name]
-    if kept < least:
+    kept_share, min_share = figures.retention or 0.0, MIN_KEPT_SHARES[session_name]
+    if kept_share < min_share:
         return (
-            f"{where}It is cheap enough, with {100 * share:.0f} % of everything. But of the names that the agent used only "
-            f"{100 * kept:.1f} % were still shown then; the goal is at least {100 * least:.0f} %."
+            f"{place_clause}It is cheap enough, with {100 * share:.0f} % of everything. But of the names that the agent used only "
+            f"{100 * kept_share:.1f} % were still shown then; the goal is at least {100 * min_share:.0f} %."
         )
     return ""
 
@@ -108,7 +108,7 @@ LONG_RESULTS = LessonPlan(
         Prediction(
             "acting",
             "Of the five limits in the table, how many ever act on this session?",
-            NumberKind(high=len(LIMITS)),
+            NumberKind(high=len(LIMIT_PRESETS)),
             lambda sessions: float(acting_limits(sessions["pi"])),
             _acting_surprise,
         ),
@@ -129,7 +129,7 @@ LONG_RESULTS = LessonPlan(
             ),
             partial(
                 check_policy,
-                goals=[(name, partial(_missed, name)) for name in MAX_COST_SHARES],
+                goals=[(name, partial(_missed_goal, name)) for name in MAX_COST_SHARES],
                 passed="Cheap enough on both sessions, and nearly all that was used is still shown when it is used.",
             ),
         ),

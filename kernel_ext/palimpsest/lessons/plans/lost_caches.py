@@ -22,9 +22,9 @@ from palimpsest.review.tables.request_totals import request_totals
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import TimelineRequest
 
-PAUSE_SECONDS = 300
+CACHE_SECONDS = 300
 """How long the provider keeps a prompt in its cache in both recordings, as their pauses say."""
-AVOIDABLE: frozenset[BreakCause] = frozenset({"idle", "effort", "model"})
+AVOIDABLE_CAUSES: frozenset[BreakCause] = frozenset({"idle", "effort", "model"})
 """Causes that a person could have avoided: waiting less, or leaving the settings as they were."""
 CAUSE_WORDS = {
     "idle": "a pause longer than the cache is kept",
@@ -32,7 +32,7 @@ CAUSE_WORDS = {
     "pruned": "the agent changed what it had sent before",
     "unexplained": "nothing that the recording shows",
 }
-SAME_CAUSE: dict[str, str] = {"model": "effort", "compacted": "pruned", "rewritten": "pruned"}
+MERGED_CAUSES: dict[str, str] = {"model": "effort", "compacted": "pruned", "rewritten": "pruned"}
 """Causes that a learner is not asked to tell apart."""
 SIGNS = ("pause", "setting", "prompt", "none")
 RATES_MEANING = (
@@ -41,10 +41,12 @@ RATES_MEANING = (
     "this recording does not hold came with some prompts and not with others. To find it one would have to see what was sent, "
     "byte by byte."
 )
-NO_INSPECTOR = (
+NO_INSPECTOR_SENTENCE = (
     "Hand over the inspector, as lesson.check(view, 'place'), with its cursor at the break."
 )
-NO_REQUEST = "Choose a request first: click on a track, or write its number into the field."
+NO_REQUEST_SENTENCE = (
+    "Choose a request first: click on a track, or write its number into the field."
+)
 
 
 def session_bill(session: SessionReview) -> float:
@@ -60,48 +62,53 @@ def break_cost_share(session: SessionReview) -> float:
 def commonest_cause(session: SessionReview) -> str:
     """Return the words for the cause of most breaks."""
     causes = Counter(
-        SAME_CAUSE.get(cache_break.cause, cache_break.cause) for cache_break in session.breaks()
+        MERGED_CAUSES.get(cache_break.cause, cache_break.cause) for cache_break in session.breaks()
     )
     return CAUSE_WORDS[causes.most_common(1)[0][0]]
 
 
-def signs_between(before: TimelineRequest, request: TimelineRequest) -> list[str]:
+def signs_between(previous: TimelineRequest, request: TimelineRequest) -> list[str]:
     """Return what came between two requests: a long pause, another setting, a prompt; or that there was none of these."""
-    seconds = ((request.started or 0) - (before.started or 0)) / 1000
+    seconds = ((request.started or 0) - (previous.started or 0)) / 1000
     signs = {
-        "pause": seconds > PAUSE_SECONDS,
-        "setting": (before.model, before.effort) != (request.model, request.effort),
-        "prompt": request.turn != before.turn,
+        "pause": seconds > CACHE_SECONDS,
+        "setting": (previous.model, previous.effort) != (request.model, request.effort),
+        "prompt": request.turn != previous.turn,
     }
     return [name for name, is_seen in signs.items() if is_seen] or ["none"]
 
 
 def followers_by_sign(session: SessionReview) -> dict[str, list[bool]]:
-    """Return for each sign whether the requests after it lost the cache, of those with reported usage."""
+    """Return for each sign, and each request after it with reported usage, whether that lost the cache."""
     requests_with_break = {cache_break.request for cache_break in session.breaks()}
-    followers: dict[str, list[bool]] = {name: [] for name in SIGNS}
-    for before, request in pairwise(reporting_requests(session.timeline)):
-        for sign in signs_between(before, request):
-            followers[sign].append(request.index in requests_with_break)
-    return followers
+    has_break_by_sign: dict[str, list[bool]] = {name: [] for name in SIGNS}
+    for previous, request in pairwise(reporting_requests(session.timeline)):
+        for sign in signs_between(previous, request):
+            has_break_by_sign[sign].append(request.index in requests_with_break)
+    return has_break_by_sign
 
 
 def break_rates(session: SessionReview) -> dict[str, float]:
     """Return for each sign how many per cent of the requests after it lost the cache."""
-    return {sign: 100 * sum(lost) / len(lost) for sign, lost in followers_by_sign(session).items()}
+    return {
+        sign: 100 * sum(has_break) / len(has_break)
+        for sign, has_break in followers_by_sign(session).items()
+    }
 
 
 def avoidable_break(session: SessionReview) -> CacheBreak:
     """Return the dearest break that a person could have avoided."""
-    avoidable = [cache_break for cache_break in session.breaks() if cache_break.cause in AVOIDABLE]
+    avoidable = [
+        cache_break for cache_break in session.breaks() if cache_break.cause in AVOIDABLE_CAUSES
+    ]
     return max(avoidable, key=lambda cache_break: cache_break.cost)
 
 
 def _losses_surprise(sessions: LessonSessions, _truth: float) -> str:
     breaks = sessions["pi"].breaks()
-    empty = sum(not cache_break.read for cache_break in breaks)
+    empty_count = sum(not cache_break.read for cache_break in breaks)
     return (
-        f"{empty} of the {breaks.followers} requests that could have read from the cache read nothing of it, and had "
+        f"{empty_count} of the {breaks.followers} requests that could have read from the cache read nothing of it, and had "
         "everything written anew."
     )
 
@@ -116,11 +123,14 @@ def _share_surprise(sessions: LessonSessions, truth: float) -> str:
 
 
 def _cause_surprise(sessions: LessonSessions, _truth: str) -> str:
-    causes, followers = sessions["pi"].breaks().causes, followers_by_sign(sessions["pi"])
-    changes = followers["setting"]
+    count_by_cause, has_break_by_sign = (
+        sessions["pi"].breaks().causes,
+        followers_by_sign(sessions["pi"]),
+    )
+    changes = has_break_by_sign["setting"]
     return (
-        f"{causes['unexplained']} of {sum(causes.values())} have no cause in the recording, {causes['idle']} came after a "
-        f"pause, and {causes['effort']} after a change of the reasoning effort, which was changed {len(changes)} times."
+        f"{count_by_cause['unexplained']} of {sum(count_by_cause.values())} have no cause in the recording, {count_by_cause['idle']} came after a "
+        f"pause, and {count_by_cause['effort']} after a change of the reasoning effort, which was changed {len(changes)} times."
     )
 
 
@@ -128,13 +138,13 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check an inspector whose cursor is at the dearest break that a person could have avoided."""
     place: Any = getattr(answer, "place", None)
     if not hasattr(place, "request"):
-        raise UserError(NO_INSPECTOR)
+        raise UserError(NO_INSPECTOR_SENTENCE)
     session = sessions["pi"]
     if getattr(answer, "session", None) != session.timeline.session:
         raise UserError("That inspector shows another session; hand over the one of this lesson.")
     number = place.request
     if number is None:
-        return CheckResult(passed=False, sentence=NO_REQUEST)
+        return CheckResult(passed=False, sentence=NO_REQUEST_SENTENCE)
     chosen_break = next(
         (cache_break for cache_break in session.breaks() if cache_break.request == number - 1), None
     )
@@ -150,7 +160,7 @@ def _wrong_place(number: int, chosen_break: CacheBreak | None) -> str:
             f"Request {number} did not lose the cache. Break before and Next break lead from break to break, and the list "
             "of cache breaks has them all."
         )
-    if chosen_break.cause not in AVOIDABLE:
+    if chosen_break.cause not in AVOIDABLE_CAUSES:
         return (
             f"Nothing in the recording explains the break at request {number}, so nobody can say what would have avoided "
             "it. Look for a break with a cause."

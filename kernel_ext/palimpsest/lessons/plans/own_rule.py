@@ -18,7 +18,7 @@ from palimpsest.lessons.lesson_plan import (
     Prediction,
 )
 from palimpsest.lessons.plans.policy_contest import (
-    COMPARED,
+    COST_COMPARISONS,
     compared_cost,
     estimated_cost,
     policy_figures,
@@ -29,24 +29,24 @@ from palimpsest.review.tables.figures import PolicyFigures
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.code_lines import code_line_count
 
-RIVAL = "sweagent.last_n n=5"
+RIVAL_POLICY = "sweagent.last_n n=5"
 """The preset that the learner's policy must beat."""
 RIVAL_NAME = "SWE-agent's last 5"
-MAX_LINES = 20
+MAX_POLICY_LINES = 20
 """Lines of a policy that the exercise allows, without comments and empty lines."""
-NOT_OWN = "Hand over a function of your own, such as my_policy; {given} is none."
+NOT_OWN_SENTENCE = "Hand over a function of your own, such as my_policy; {given} is none."
 SESSION_PHRASES = {"pi": "this session", "claude": "that of Claude Code"}
 
 
 def older_reads(view: PastView) -> Iterator[Change]:
     """Clear a read of a file that was read or changed again later."""
-    touched = set()
+    touched_paths = set()
     for index in reversed(view.outputs):
         tool, path = view.item(index).tool.lower(), view.path(index)
-        if tool == "read" and path in touched:
+        if tool == "read" and path in touched_paths:
             yield clear(index)
         if tool in ("read", "edit", "write"):
-            touched.add(path)
+            touched_paths.add(path)
 
 
 def _results_alone(view: PastView) -> Iterator[Change]:
@@ -83,13 +83,14 @@ CHEATS: Mapping[str, Callable[[PastView], Iterator[Change]]] = {
     "by_heart: clears the item that somebody found to be useless here": _by_heart,
 }
 """Rules that a law might forbid, by the description that a learner reads."""
-OLDER_READS = policy_of_function(older_reads)
+OLDER_READS_POLICY = policy_of_function(older_reads)
 
 
 def saved_percent(session: SessionReview) -> float:
     """Return what clearing older reads saves, in per cent of what the rival saves."""
     raw_cost, rival_cost, rule_cost = (
-        estimated_cost(policy_figures(session, policy)) for policy in ("raw", RIVAL, OLDER_READS)
+        estimated_cost(policy_figures(session, policy))
+        for policy in ("raw", RIVAL_POLICY, OLDER_READS_POLICY)
     )
     return 100 * (raw_cost - rule_cost) / (raw_cost - rival_cost)
 
@@ -109,7 +110,9 @@ def uncaught_cheat(session: SessionReview) -> str:
 
 
 def _share_surprise(sessions: LessonSessions, truth: float) -> str:
-    rule, rival = (policy_figures(sessions["pi"], policy) for policy in (OLDER_READS, RIVAL))
+    rule, rival = (
+        policy_figures(sessions["pi"], policy) for policy in (OLDER_READS_POLICY, RIVAL_POLICY)
+    )
     return (
         f"It saves ~{truth:.0f} % of that, and acts at {rule.fired} requests instead of {rival.fired}; {rule.repeated} calls "
         f"were repeated instead of {rival.repeated}. But of the names that were used, {100 * (rule.retention or 0):.1f} % were "
@@ -119,11 +122,11 @@ def _share_surprise(sessions: LessonSessions, truth: float) -> str:
 
 def _elsewhere_surprise(sessions: LessonSessions, _truth: str) -> str:
     rule, everything = (
-        policy_figures(sessions["claude"], policy) for policy in (OLDER_READS, "raw")
+        policy_figures(sessions["claude"], policy) for policy in (OLDER_READS_POLICY, "raw")
     )
-    fewer = 100 * (1 - rule.input / everything.input)
+    saved_percent_of_tokens = 100 * (1 - rule.input / everything.input)
     return (
-        f"It sends {fewer:.0f} % fewer tokens and costs ~{100 * (rule.cost / everything.cost - 1):.0f} % more. At each of its "
+        f"It sends {saved_percent_of_tokens:.0f} % fewer tokens and costs ~{100 * (rule.cost / everything.cost - 1):.0f} % more. At each of its "
         f"{rule.breaks} breaks all that follows the cleared read is written anew, ~{rule.break_tokens / 1e6:.1f} million tokens "
         "in all. What it clears is right; when it clears is wrong."
     )
@@ -151,11 +154,11 @@ def _shortcoming(session_name: str, rival: PolicyFigures, figures: PolicyFigures
             f"million tokens instead of {rival.input / 1e6:.1f}, and breaks the cache {figures.breaks} times instead of "
             f"{rival.breaks}."
         )
-    kept, rival_kept = figures.retention or 0.0, rival.retention or 0.0
-    if kept < rival_kept:
+    kept_share, rival_kept_share = figures.retention or 0.0, rival.retention or 0.0
+    if kept_share < rival_kept_share:
         return (
-            f"{session_clause}It is cheaper. But of the names that the agent used {100 * kept:.1f} % were still shown then; with "
-            f"{RIVAL_NAME} {100 * rival_kept:.1f} %."
+            f"{session_clause}It is cheaper. But of the names that the agent used {100 * kept_share:.1f} % were still shown then; with "
+            f"{RIVAL_NAME} {100 * rival_kept_share:.1f} %."
         )
     return ""
 
@@ -163,13 +166,15 @@ def _shortcoming(session_name: str, rival: PolicyFigures, figures: PolicyFigures
 def check_own_rule(sessions: LessonSessions, answer: object) -> CheckResult:
     """Check a function of at most 20 lines that is cheaper than the rival and keeps as much, on both sessions."""
     if not isinstance(answer, CustomPolicy) and not callable(answer):
-        raise UserError(NOT_OWN.format(given=f"{answer!r:.60}"))
-    lines = code_line_count(answer.text) if isinstance(answer, CustomPolicy) else 0
-    if lines > MAX_LINES:
-        return CheckResult(passed=False, sentence=f"It has {lines} lines; {MAX_LINES} are enough.")
+        raise UserError(NOT_OWN_SENTENCE.format(given=f"{answer!r:.60}"))
+    line_count = code_line_count(answer.text) if isinstance(answer, CustomPolicy) else 0
+    if line_count > MAX_POLICY_LINES:
+        return CheckResult(
+            passed=False, sentence=f"It has {line_count} lines; {MAX_POLICY_LINES} are enough."
+        )
 
     def goal(name: str) -> PolicyGoal:
-        rival = policy_figures(sessions[name], RIVAL)
+        rival = policy_figures(sessions[name], RIVAL_POLICY)
         return lambda figures, _everything: _shortcoming(name, rival, figures)
 
     return check_policy(
@@ -200,8 +205,8 @@ OWN_RULE = LessonPlan(
         Prediction(
             "elsewhere",
             "On a session of Claude Code, what does older_reads cost beside showing everything?",
-            ChoiceKind(COMPARED),
-            lambda sessions: compared_cost(sessions["claude"], OLDER_READS, "raw"),
+            ChoiceKind(COST_COMPARISONS),
+            lambda sessions: compared_cost(sessions["claude"], OLDER_READS_POLICY, "raw"),
             _elsewhere_surprise,
         ),
         Prediction(
@@ -215,7 +220,7 @@ OWN_RULE = LessonPlan(
     exercises=(
         Exercise(
             "own",
-            f"Hand over a policy of at most {MAX_LINES} lines that is cheaper than {RIVAL_NAME} and keeps as much.",
+            f"Hand over a policy of at most {MAX_POLICY_LINES} lines that is cheaper than {RIVAL_NAME} and keeps as much.",
             (
                 (
                     "older_reads clears too little on the first session, and too often on the second. What else is hardly needed "

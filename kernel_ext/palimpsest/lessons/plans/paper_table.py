@@ -13,7 +13,7 @@ from palimpsest.lessons.lesson_plan import (
     LessonSessions,
     Prediction,
 )
-from palimpsest.lessons.plans.policy_contest import COMPARED, compared_cost, policy_figures
+from palimpsest.lessons.plans.policy_contest import COST_COMPARISONS, compared_cost, policy_figures
 from palimpsest.lessons.prediction_kinds import ChoiceKind, NumberKind
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.errors import UserError
@@ -35,9 +35,9 @@ SETTINGS = (
 """The agents and models of the paper."""
 MIN_CLEAR_POINTS = 5
 """Points by which a share of solved tasks is clearly higher."""
-MASK = "complexity_trap.mask n=10"
-COLUMNS = ("agent", "model", "shown", "solved", "cost")
-PART = "django"
+MASK_POLICY = "complexity_trap.mask n=10"
+TABLE_COLUMNS = ("agent", "model", "shown", "solved", "cost")
+PART_PREFIX = "django"
 """How the names of the tasks begin on which an answer is checked, too."""
 COPIED_ROWS = "It is right for all rows, but wrong for a part of them. Compute the table from the rows that the function is given."
 TRACELAB_CACHED = 0.96
@@ -46,11 +46,13 @@ TRACELAB_CACHED = 0.96
 
 def joined_rows(sessions: LessonSessions) -> list[dict[str, Any]]:
     """Return the paper's runs of the settings, one for each task, with agent, model, and what was shown."""
-    settings = {row["experiment"]: row for row in sessions.table("experiments").records()}
+    setting_by_experiment = {
+        row["experiment"]: row for row in sessions.table("experiments").records()
+    }
     return [
-        {**row, **settings[row["experiment"]]}
+        {**row, **setting_by_experiment[row["experiment"]]}
         for row in sessions.table("runs").records()
-        if row["experiment"] in settings
+        if row["experiment"] in setting_by_experiment
     ]
 
 
@@ -106,31 +108,33 @@ def read_share(session: SessionReview) -> float:
 
 
 def _cheaper_surprise(sessions: LessonSessions, _truth: float) -> str:
-    (all_solved, all_cost), (solved, cost) = (
+    (all_solved, all_cost), (masked_solved, masked_cost) = (
         solved_and_cost(joined_rows(sessions))[AGENT, CODER, shown] for shown in (ALL, MASKED)
     )
-    saved = saved_by_masking(sessions).values()
+    saved_percents = saved_by_masking(sessions).values()
     return (
-        f"A task costs {cost:.2f} instead of {all_cost:.2f} USD, and {solved:.1f} instead of {all_solved:.1f} % are solved. "
-        f"Over the {len(saved)} models in SWE-agent it is from {min(saved):.0f} to {max(saved):.0f} %."
+        f"A task costs {masked_cost:.2f} instead of {all_cost:.2f} USD, and {masked_solved:.1f} instead of {all_solved:.1f} % are solved. "
+        f"Over the {len(saved_percents)} models in SWE-agent it is from {min(saved_percents):.0f} to {max(saved_percents):.0f} %."
     )
 
 
 def _where_surprise(sessions: LessonSessions, _truth: str) -> str:
     table = solved_and_cost(joined_rows(sessions))
-    other, same, thinking = (
+    other_agent_solved, same_model_solved, thinking_solved = (
         [table[agent, model, shown][0] for shown in (SUMMARY, MASKED)]
         for agent, model in ((OTHER_AGENT, FLASH), (AGENT, FLASH), (AGENT, THINKING))
     )
     return (
-        f"There a summary solves {other[0]:.1f} %, and masking {other[1]:.1f} %. The same model in SWE-agent: {same[0]:.1f} and "
-        f"{same[1]:.1f} %; with thinking {thinking[0]:.1f} and {thinking[1]:.1f} %, so there masking is ahead. In OpenHands it "
+        f"There a summary solves {other_agent_solved[0]:.1f} %, and masking {other_agent_solved[1]:.1f} %. The same model in SWE-agent: {same_model_solved[0]:.1f} and "
+        f"{same_model_solved[1]:.1f} %; with thinking {thinking_solved[0]:.1f} and {thinking_solved[1]:.1f} %, so there masking is ahead. In OpenHands it "
         f"had to keep 72 results to solve {table[OTHER_AGENT, FLASH, MASKED_72][0]:.1f} %."
     )
 
 
 def _caching_surprise(sessions: LessonSessions, _truth: str) -> str:
-    masked, everything = (policy_figures(sessions["claude"], policy) for policy in (MASK, "raw"))
+    masked, everything = (
+        policy_figures(sessions["claude"], policy) for policy in (MASK_POLICY, "raw")
+    )
     return (
         f"~{100 * masked.cost / everything.cost:.0f} % of the cost of everything; without a cache it would be "
         f"~{100 * masked.cost_uncached / everything.cost_uncached:.0f} %. The mask changes an older result before nearly each "
@@ -152,8 +156,8 @@ def plain_table(value: Any) -> dict[Group, tuple[float, float]]:
     """Return a learner's DataFrame as a mapping; raises UserError for what is none, or lacks a column."""
     if not callable(getattr(value, "reset_index", None)) or not hasattr(value, "columns"):
         raise UserError("Return a DataFrame with a row for each agent, model and what was shown.")
-    frame = value if set(COLUMNS) <= {*value.columns} else value.reset_index()
-    missing_columns = [name for name in COLUMNS if name not in [*frame.columns]]
+    frame = value if set(TABLE_COLUMNS) <= {*value.columns} else value.reset_index()
+    missing_columns = [name for name in TABLE_COLUMNS if name not in [*frame.columns]]
     if missing_columns:
         raise UserError(
             f"The table has no column {missing_columns[0]!r}. It has agent, model and shown (as columns or index), solved and cost."
@@ -161,7 +165,7 @@ def plain_table(value: Any) -> dict[Group, tuple[float, float]]:
     try:
         return {
             (row["agent"], row["model"], row["shown"]): (float(row["solved"]), float(row["cost"]))
-            for row in frame[[*COLUMNS]].to_dict("records")
+            for row in frame[[*TABLE_COLUMNS]].to_dict("records")
         }
     except (TypeError, ValueError) as error:
         raise UserError("The columns `solved` and `cost` hold numbers.") from error
@@ -177,35 +181,34 @@ def _wrong_table(value: object, expected: object) -> str:
         for group in expected
         if not is_same(value[group], expected[group])
     )
-    where = ", ".join(group)
+    group_text = ", ".join(group)
     if not is_same(solved, right_solved):
         if is_same(100 * solved, right_solved):
             return "`solved` is a share of 1; give it in per cent."
-        return (
-            f"`solved` is not right for {where}: the mean of `outcome` over its rows, in per cent."
-        )
+        return f"`solved` is not right for {group_text}: the mean of `outcome` over its rows, in per cent."
     if cost < right_cost:
-        return (
-            f"`cost` is too low for {where}: did nobody pay for the calls that wrote the summaries?"
-        )
-    return f"`cost` is too high for {where}: the mean of a task, not the sum or the most."
+        return f"`cost` is too low for {group_text}: did nobody pay for the calls that wrote the summaries?"
+    return f"`cost` is too high for {group_text}: the mean of a task, not the sum or the most."
 
 
 def check_table(sessions: LessonSessions, answer: object) -> CheckResult:
     """Check a function that computes the paper's table, on all rows and on a part of them."""
     rows = joined_rows(sessions)
-    part = [row for row in rows if str(row["instance_id"]).startswith(PART)]
+    part_rows = [row for row in rows if str(row["instance_id"]).startswith(PART_PREFIX)]
     runs = sessions.table("runs").to_dataframe().merge(sessions.table("experiments").to_dataframe())
     return check_values(
         answer,
         [
             ((runs,), partial(solved_and_cost, rows)),
-            ((runs[runs["instance_id"].str.startswith(PART)],), partial(solved_and_cost, part)),
+            (
+                (runs[runs["instance_id"].str.startswith(PART_PREFIX)],),
+                partial(solved_and_cost, part_rows),
+            ),
         ],
         example="paper_table",
         wrong=_wrong_table,
         copied=COPIED_ROWS,
-        passed=f"Right, for all rows and for the tasks of {PART} alone.",
+        passed=f"Right, for all rows and for the tasks of {PART_PREFIX} alone.",
         as_plain_value=plain_table,
     )
 
@@ -248,8 +251,8 @@ PAPER_TABLE = LessonPlan(
         Prediction(
             "caching",
             "Masking in this session of Claude Code, at prices with a cache: what does it cost beside showing everything?",
-            ChoiceKind(COMPARED),
-            lambda sessions: compared_cost(sessions["claude"], MASK, "raw"),
+            ChoiceKind(COST_COMPARISONS),
+            lambda sessions: compared_cost(sessions["claude"], MASK_POLICY, "raw"),
             _caching_surprise,
         ),
     ),

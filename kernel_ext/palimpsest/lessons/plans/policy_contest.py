@@ -16,9 +16,9 @@ CONTESTANTS = {
     "summary at 64,000 tokens": "pi.compact window=64000",
 }
 """The policies of the first prediction: what they are called, and the preset with its numbers."""
-FIVE, TEN = "sweagent.last_n n=5", "sweagent.last_n n=10"
-COMPARED = ("cheaper", "about the same", "dearer")
-SAME_SHARE = 0.03
+FIVE_RESULTS_POLICY, TEN_RESULTS_POLICY = "sweagent.last_n n=5", "sweagent.last_n n=10"
+COST_COMPARISONS = ("cheaper", "about the same", "dearer")
+MAX_SAME_DIFFERENCE = 0.03
 """Share by which two estimates differ and are still about the same."""
 MAX_COST_SHARE = 0.5
 """What the exercise allows, as a share of what everything would cost."""
@@ -52,9 +52,9 @@ def contest_order(session: SessionReview) -> list[str]:
 def compared_cost(session: SessionReview, policy: PolicyLike, other: PolicyLike) -> str:
     """Return whether a policy is cheaper than another, about the same, or dearer."""
     ratio = cost_share(policy_figures(session, policy), policy_figures(session, other))
-    if abs(ratio - 1) <= SAME_SHARE:
-        return COMPARED[1]
-    return COMPARED[0] if ratio < 1 else COMPARED[2]
+    if abs(ratio - 1) <= MAX_SAME_DIFFERENCE:
+        return COST_COMPARISONS[1]
+    return COST_COMPARISONS[0] if ratio < 1 else COST_COMPARISONS[2]
 
 
 def sliding_share(session: SessionReview) -> float:
@@ -79,7 +79,10 @@ def _order_surprise(sessions: LessonSessions, _truth: list[str]) -> str:
 
 
 def _ten_surprise(sessions: LessonSessions, _truth: str) -> str:
-    five, ten = (policy_figures(sessions["pi"], policy) for policy in (FIVE, TEN))
+    five, ten = (
+        policy_figures(sessions["pi"], policy)
+        for policy in (FIVE_RESULTS_POLICY, TEN_RESULTS_POLICY)
+    )
     return (
         f"~{ten.cost:.2f} USD instead of ~{five.cost:.2f}, for {_per_cent(ten.input - five.input, five.input)} more tokens. "
         "Both change a result before most requests. With 10 it lies further from the end, and all that comes after it is "
@@ -121,13 +124,13 @@ def _missed_on_pi(figures: PolicyFigures, everything: PolicyFigures) -> str:
 
 
 def _missed_on_claude(figures: PolicyFigures, everything: PolicyFigures) -> str:
-    reached = "It reaches the goal on this session, but not on that of Claude Code: "
-    look = " Compare it there: lesson.sessions['claude'].compare(['raw', my_policy])."
+    place_clause = "It reaches the goal on this session, but not on that of Claude Code: "
+    advice = " Compare it there: lesson.sessions['claude'].compare(['raw', my_policy])."
     if not figures.fired:
-        return f"{reached}it never acts there, so it saves nothing.{look}"
+        return f"{place_clause}it never acts there, so it saves nothing.{advice}"
     share = cost_share(figures, everything)
     if share >= 1:
-        return f"{reached}it acts {figures.fired} times there and would cost {100 * share:.0f} % of everything.{look}"
+        return f"{place_clause}it acts {figures.fired} times there and would cost {100 * share:.0f} % of everything.{advice}"
     return ""
 
 
@@ -151,8 +154,8 @@ POLICY_CONTEST = LessonPlan(
         Prediction(
             "ten",
             "Keep the newest 10 results instead of the newest 5: is that cheaper or dearer?",
-            ChoiceKind(COMPARED),
-            lambda sessions: compared_cost(sessions["pi"], TEN, FIVE),
+            ChoiceKind(COST_COMPARISONS),
+            lambda sessions: compared_cost(sessions["pi"], TEN_RESULTS_POLICY, FIVE_RESULTS_POLICY),
             _ten_surprise,
         ),
         Prediction(

@@ -4,7 +4,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from palimpsest.lessons.exercise_checks import COPIED, check_values, is_same
+from palimpsest.lessons.exercise_checks import COPIED_SENTENCE, check_values, is_same
 from palimpsest.lessons.lesson_plan import (
     CheckResult,
     Exercise,
@@ -19,15 +19,15 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import TimelineItem, TimelineRequest
 
 PROJECT = "own_branches"
-PAIRS = (("fork", "edited"), ("work", "fork"))
+CHECKED_PAIRS = (("fork", "edited"), ("work", "fork"))
 """The sessions that a function is checked with; what the first has in common with the second is counted."""
-NO_CALL = (
+NO_INSPECTOR_SENTENCE = (
     "Hand over the inspector, as lesson.check(view, 'place'), with its cursor on a row of the grid."
 )
-NO_ROW = "No row of the grid is chosen yet: click on one, or run view.place = {'item': its number}. Then check again."
-SUM_SHARE = 0.002
+NO_ROW_SENTENCE = "No row of the grid is chosen yet: click on one, or run view.place = {'item': its number}. Then check again."
+MAX_SUM_DIFFERENCE = 0.002
 """Share by which a sum of tokens may differ, where each was rounded; a short prompt more is wrong."""
-TASK = "task"
+TASK_TOOL = "task"
 """The tool that starts a subagent."""
 
 
@@ -65,66 +65,72 @@ def request_after_revert(session: SessionReview) -> TimelineRequest:
 def tokens_to_same_place(session: SessionReview) -> int:
     """Return the tokens of all requests up to the first one of the last prompt that were not read from the cache."""
     requests = session.timeline.requests
-    first = next(request for request in requests if request.turn == requests[-1].turn)
-    return sum(new_tokens(request) for request in requests[: first.index + 1])
+    first_request = next(request for request in requests if request.turn == requests[-1].turn)
+    return sum(new_tokens(request) for request in requests[: first_request.index + 1])
 
 
 def task_call(session: SessionReview) -> TimelineItem:
     """Return the call that started a subagent."""
     calls = (item for item in session.timeline.items if item.kind == "call")
-    return next(call for call in calls if call.tool == TASK)
+    return next(call for call in calls if call.tool == TASK_TOOL)
 
 
 def growth_by_subagent(session: SessionReview) -> int:
     """Return by how many tokens the request after a subagent is larger than the one that called it."""
     requests = session.timeline.requests
-    call = task_call(session).index
-    calling = next(request for request in requests if call < request.answer[1])
-    return prompt_tokens(requests[calling.index + 1]) - prompt_tokens(calling)
+    call_index = task_call(session).index
+    calling_request = next(request for request in requests if call_index < request.answer[1])
+    return prompt_tokens(requests[calling_request.index + 1]) - prompt_tokens(calling_request)
 
 
 def shared_prefix(first: SessionReview, second: SessionReview) -> float:
     """Return the tokens of the blocks with which the last requests of two sessions begin alike, counted in the first."""
-    blocks, others = (session.request(last_request(session)).blocks for session in (first, second))
-    pairs = takewhile(lambda pair: pair[0].text == pair[1].text, zip(blocks, others, strict=False))
-    return sum(block.tokens for block, _ in pairs)
+    blocks, other_blocks = (
+        session.request(last_request(session)).blocks for session in (first, second)
+    )
+    equal_pairs = takewhile(
+        lambda pair: pair[0].text == pair[1].text, zip(blocks, other_blocks, strict=False)
+    )
+    return sum(block.tokens for block, _ in equal_pairs)
 
 
-def common_blocks(first: SessionReview, second: SessionReview) -> float:
-    """Return the tokens of all blocks of one last request that stand anywhere in the other."""
-    blocks, others = (session.request(last_request(session)).blocks for session in (first, second))
-    texts = {block.text for block in others}
+def common_block_tokens(first: SessionReview, second: SessionReview) -> float:
+    """Return the tokens of the blocks of the first session's last request that stand anywhere in that of the second."""
+    blocks, other_blocks = (
+        session.request(last_request(session)).blocks for session in (first, second)
+    )
+    texts = {block.text for block in other_blocks}
     return sum(block.tokens for block in blocks if block.text in texts)
 
 
 def _fork_surprise(sessions: LessonSessions, _truth: float) -> str:
     request = first_own_request(sessions["fork"], sessions["work"])
-    reverted = request_after_revert(sessions["work"])
+    request_after = request_after_revert(sessions["work"])
     return (
         f"{prompt_tokens(request) - new_tokens(request):,} of {prompt_tokens(request):,} tokens: only the new prompt is new. A cache knows "
         "no sessions, it knows beginnings, and a fork begins with what its parent has sent. After the revert it is the same: "
-        f"request {reverted.index + 1} reads {cached_share(reverted):.0f} % from the cache."
+        f"request {request_after.index + 1} reads {cached_share(request_after):.0f} % from the cache."
     )
 
 
 def _again_surprise(sessions: LessonSessions, truth: float) -> str:
     edited = sessions["edited"]
     request = first_own_request(sessions["fork"], sessions["work"])
-    first = edited.timeline.requests[0]
+    first_request = edited.timeline.requests[0]
     return (
         f"{truth:,.0f} tokens, {truth / new_tokens(request):,.0f} times as many as the {new_tokens(request):,} of the fork. Its first "
-        f"request still finds {cached_share(first):.0f} % in the cache, since tools and system prompt stand before the prompt. "
+        f"request still finds {cached_share(first_request):.0f} % in the cache, since tools and system prompt stand before the prompt. "
         f"All that follows the changed words is new, and {request.index + 1} requests are made instead of one."
     )
 
 
 def _subagent_surprise(sessions: LessonSessions, truth: float) -> str:
-    reader = sessions["reader"].timeline.requests
-    largest = max(prompt_tokens(request) for request in reader)
-    total = sum(prompt_tokens(request) for request in reader)
+    reader_requests = sessions["reader"].timeline.requests
+    max_tokens = max(prompt_tokens(request) for request in reader_requests)
+    total_tokens = sum(prompt_tokens(request) for request in reader_requests)
     return (
-        f"{truth:,.0f} tokens: the call and one sentence. The subagent made {len(reader)} requests of its own, up to "
-        f"{largest:,} tokens, {total:,} in all. It has a window of its own, with a system prompt of its own. What it reads "
+        f"{truth:,.0f} tokens: the call and one sentence. The subagent made {len(reader_requests)} requests of its own, up to "
+        f"{max_tokens:,} tokens, {total_tokens:,} in all. It has a window of its own, with a system prompt of its own. What it reads "
         "does not fill its parent's window, and what it does not say is lost with it."
     )
 
@@ -133,9 +139,9 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check whether an inspector's cursor is on the call that started the subagent."""
     place: Any = getattr(answer, "place", None)
     if not hasattr(place, "item"):
-        raise UserError(NO_CALL)
+        raise UserError(NO_INSPECTOR_SENTENCE)
     if place.item is None:
-        return CheckResult(passed=False, sentence=NO_ROW)
+        return CheckResult(passed=False, sentence=NO_ROW_SENTENCE)
     items = sessions["work"].timeline.items
     call = task_call(sessions["work"])
     if place.item == call.index + 1:
@@ -143,19 +149,19 @@ def check_place(sessions: LessonSessions, answer: Any) -> CheckResult:
         return CheckResult(passed=True, sentence=sentence)
     chosen_item = items[place.item - 1] if place.item <= len(items) else None
     if chosen_item is not None and chosen_item.group and chosen_item.group == call.group:
-        words = "That is what came back from the subagent. What started it?"
+        answer_words = "That is what came back from the subagent. What started it?"
     elif chosen_item is not None and chosen_item.kind == "call":
-        words = f"That call runs {chosen_item.tool} in the session itself. Look for the call of another tool."
+        answer_words = f"That call runs {chosen_item.tool} in the session itself. Look for the call of another tool."
     else:
-        words = "That is no call of a tool."
-    return CheckResult(passed=False, sentence=f"Item {place.item}: {words}")
+        answer_words = "That is no call of a tool."
+    return CheckResult(passed=False, sentence=f"Item {place.item}: {answer_words}")
 
 
 def _wrong_prefix(value: Any, first: SessionReview, second: SessionReview) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "Return one number, the tokens."
     expected = shared_prefix(first, second)
-    if is_same(value, common_blocks(first, second), SUM_SHARE):
+    if is_same(value, common_block_tokens(first, second), MAX_SUM_DIFFERENCE):
         return "You count blocks that stand somewhere in both. A cache reads a beginning: stop at the first block that differs."
     if value > expected:
         return "That is more than they begin with in common. Is the first block that differs counted, too?"
@@ -167,15 +173,17 @@ def _wrong_prefix(value: Any, first: SessionReview, second: SessionReview) -> st
 
 def check_prefix(sessions: LessonSessions, answer: Any) -> CheckResult:
     """Check a function that returns the tokens with which two sessions begin alike."""
-    pairs = ((sessions[first], sessions[second]) for first, second in PAIRS)
+    pairs = ((sessions[first], sessions[second]) for first, second in CHECKED_PAIRS)
     return check_values(
         answer,
         ((pair, partial(shared_prefix, *pair)) for pair in pairs),
         example="shared_prefix",
-        wrong=lambda value, _expected: _wrong_prefix(value, *(sessions[name] for name in PAIRS[0])),
-        copied=COPIED,
-        passed=f"Right, for {len(PAIRS)} pairs of sessions.",
-        tolerance=SUM_SHARE,
+        wrong=lambda value, _expected: _wrong_prefix(
+            value, *(sessions[name] for name in CHECKED_PAIRS[0])
+        ),
+        copied=COPIED_SENTENCE,
+        passed=f"Right, for {len(CHECKED_PAIRS)} pairs of sessions.",
+        tolerance=MAX_SUM_DIFFERENCE,
     )
 
 

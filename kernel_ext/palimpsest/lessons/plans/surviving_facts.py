@@ -25,12 +25,17 @@ FACTS = {
     "rules of the person": "constraints",
 }
 """The kinds of facts of the first prediction: what they are called, and the kind that is counted."""
-PLACES = ("in both", "only where it was said first", "only where it was said last", "in neither")
+RULE_PLACE_OPTIONS = (
+    "in both",
+    "only where it was said first",
+    "only where it was said last",
+    "in neither",
+)
 RULE_POSITIONS = {"early": "said first", "late": "said last"}
 """The sessions, and where the rule stands in each."""
-SUMMARY = "extract(300)"
+SUMMARY_POLICY = "extract(300)"
 """Stands in the place of each summary that a policy asks for."""
-MAX_SHARE = 0.55
+MAX_TOKEN_SHARE = 0.55
 """What the exercise allows the last request, as a share of what it would be with everything."""
 
 
@@ -39,8 +44,8 @@ def kept_counts(session: SessionReview) -> dict[str, tuple[int, int]]:
     compaction = session.compactions()[0]
     counts = {}
     for words, kind in FACTS.items():
-        total = compaction.found.get(kind, 0)
-        counts[words] = (total - len(compaction.lost_of(kind)), total)
+        found_count = compaction.found.get(kind, 0)
+        counts[words] = (found_count - len(compaction.lost_of(kind)), found_count)
     return counts
 
 
@@ -78,16 +83,18 @@ def rule_place(sessions: LessonSessions) -> str:
         holds_rule(sessions[name], sessions[name].compactions()[0].request + 1)
         for name in RULE_POSITIONS
     )
-    return PLACES[{(True, True): 0, (True, False): 1, (False, True): 2}.get((early, late), 3)]
+    return RULE_PLACE_OPTIONS[
+        {(True, True): 0, (True, False): 1, (False, True): 2}.get((early, late), 3)
+    ]
 
 
 def _order_surprise(sessions: LessonSessions, _truth: list[str]) -> str:
     counts = kept_counts(sessions["early"])
-    listed = ", ".join(
+    counts_text = ", ".join(
         f"{kept} of {found} {words}" for words, (kept, found) in counts.items() if found
     )
     return (
-        f"Kept: {listed}. The summary has headings for files, errors and numbers, and none for what a person forbade. What "
+        f"Kept: {counts_text}. The summary has headings for files, errors and numbers, and none for what a person forbade. What "
         "it was not asked to list is gone."
     )
 
@@ -105,12 +112,14 @@ def _gone_surprise(sessions: LessonSessions, _truth: float) -> str:
 def _rule_surprise(sessions: LessonSessions, _truth: str) -> str:
     early, late = (sessions[name] for name in RULE_POSITIONS)
     compaction = early.compactions()[0]
-    until = compaction.constraints[0].shown_until + 1
-    request, call = compaction.constraints[0].call, ""
-    if request is not None:
-        call = f" In request {request + 1} the agent's command changes that very file."
+    last_shown_request = compaction.constraints[0].shown_until + 1
+    changing_index, change_sentence = compaction.constraints[0].call, ""
+    if changing_index is not None:
+        change_sentence = (
+            f" In request {changing_index + 1} the agent's command changes that very file."
+        )
     return (
-        f"Said first, it is in the requests up to {until}, and in none after the summary.{call} Said last, it is still in "
+        f"Said first, it is in the requests up to {last_shown_request}, and in none after the summary.{change_sentence} Said last, it is still in "
         f"request {last_request(late)}: the summary replaced what is older, and the newest turns stayed word for word."
     )
 
@@ -137,27 +146,30 @@ def _wrong_requests(value: object, expected: object) -> str:
 def last_share(session: SessionReview, policy: PolicyLike) -> float:
     """Return the size of the last request under a policy, as a share of the same with everything."""
     request = last_request(session)
-    shown, everything = (
-        sum(block.tokens for block in session.request(request, chosen, summary=SUMMARY).blocks)
-        for chosen in (policy, "raw")
+    policy_tokens, all_tokens = (
+        sum(
+            block.tokens
+            for block in session.request(request, shown_policy, summary=SUMMARY_POLICY).blocks
+        )
+        for shown_policy in (policy, "raw")
     )
-    return shown / everything
+    return policy_tokens / all_tokens
 
 
-def _missed(session: SessionReview, name: str, answer: object) -> str:
+def _missed_goal(session: SessionReview, name: str, answer: object) -> str:
     """Return why a policy misses the goal on a session; empty where it reaches it."""
     policy = checked_policy(session, answer)
-    place = f"In the session where the rule is {RULE_POSITIONS[name]}"
-    figures = session.compare([policy], summary=SUMMARY).figures[0]
+    place_clause = f"In the session where the rule is {RULE_POSITIONS[name]}"
+    figures = session.compare([policy], summary=SUMMARY_POLICY).figures[0]
     if not figures.fired:
-        return f"{place}, it never acts. {figures.verdict}"
-    if not holds_rule(session, last_request(session), policy, SUMMARY):
-        return f"{place}, the last request does not hold it any more: what the policy takes out or summarises has it."
+        return f"{place_clause}, it never acts. {figures.verdict}"
+    if not holds_rule(session, last_request(session), policy, SUMMARY_POLICY):
+        return f"{place_clause}, the last request does not hold it any more: what the policy takes out or summarises has it."
     share = last_share(session, policy)
-    if share > MAX_SHARE:
+    if share > MAX_TOKEN_SHARE:
         return (
-            f"{place}, the rule survives. But the last request has {100 * share:.1f} % of the tokens of everything; the goal "
-            f"is at most {100 * MAX_SHARE:.0f} %."
+            f"{place_clause}, the rule survives. But the last request has {100 * share:.1f} % of the tokens of everything; the goal "
+            f"is at most {100 * MAX_TOKEN_SHARE:.0f} %."
         )
     return ""
 
@@ -165,7 +177,7 @@ def _missed(session: SessionReview, name: str, answer: object) -> str:
 def check_survival(sessions: LessonSessions, answer: object) -> CheckResult:
     """Check a policy under which the rule survives in both sessions, with about half of the tokens."""
     for name in RULE_POSITIONS:
-        if sentence := _missed(sessions[name], name, answer):
+        if sentence := _missed_goal(sessions[name], name, answer):
             return CheckResult(passed=False, sentence=sentence)
     sentence = "In both sessions the rule survives, and about half of the tokens go."
     return CheckResult(passed=True, sentence=sentence)
@@ -195,7 +207,7 @@ SURVIVING_FACTS = LessonPlan(
         Prediction(
             "rule",
             "In which session does the first request after the summary still hold the rule?",
-            ChoiceKind(PLACES),
+            ChoiceKind(RULE_PLACE_OPTIONS),
             rule_place,
             _rule_surprise,
         ),
@@ -225,7 +237,7 @@ SURVIVING_FACTS = LessonPlan(
             "survive",
             (
                 f"Hand over a policy under which the last request of both sessions holds the rule, with at most "
-                f"{100 * MAX_SHARE:.0f} % of the tokens of everything."
+                f"{100 * MAX_TOKEN_SHARE:.0f} % of the tokens of everything."
             ),
             (
                 (

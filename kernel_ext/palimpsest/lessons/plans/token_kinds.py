@@ -8,7 +8,7 @@ from palimpsest.lessons.lesson_plan import Exercise, LessonPlan, LessonSessions,
 from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.review.session_review import SessionReview
 
-CHARS_A_TOKEN = 4
+CHARS_PER_TOKEN = 4
 
 
 def largest_request(session: SessionReview) -> int:
@@ -23,32 +23,32 @@ def reported_tokens(session: SessionReview, request: int) -> int:
     return usage.prompt if usage is not None else 0
 
 
-def tokens_by_kind(session: SessionReview, request: int) -> dict[str, float]:
+def percent_by_kind(session: SessionReview, request: int) -> dict[str, float]:
     """Return the tokens of each kind of item in a request, in per cent of all that it shows."""
-    sums: defaultdict[str, float] = defaultdict(float)
+    tokens_of_kind: defaultdict[str, float] = defaultdict(float)
     for block in session.request(request).blocks:
-        sums[block.kind] += block.tokens
-    total = sum(sums.values())
-    return {kind: 100 * tokens / total for kind, tokens in sums.items()}
+        tokens_of_kind[block.kind] += block.tokens
+    total_tokens = sum(tokens_of_kind.values())
+    return {kind: 100 * tokens / total_tokens for kind, tokens in tokens_of_kind.items()}
 
 
 def output_share(session: SessionReview) -> float:
     """Return the share of tool results in the largest request, in per cent of all that it shows."""
-    return tokens_by_kind(session, largest_request(session)).get("output", 0.0)
+    return percent_by_kind(session, largest_request(session)).get("output", 0.0)
 
 
 def rule_of_thumb_error(session: SessionReview) -> float:
     """Return by how many per cent four characters a token are too few for the largest request."""
     number = largest_request(session)
     chars = sum(block.chars for block in session.request(number).blocks)
-    return 100 * (1 - chars / CHARS_A_TOKEN / reported_tokens(session, number))
+    return 100 * (1 - chars / CHARS_PER_TOKEN / reported_tokens(session, number))
 
 
 def _share_surprise(sessions: LessonSessions, truth: float) -> str:
-    kinds = tokens_by_kind(sessions["pi"], largest_request(sessions["pi"]))
+    percents = percent_by_kind(sessions["pi"], largest_request(sessions["pi"]))
     return (
-        f"{truth:.0f} % are results of tools, and {kinds['call']:.0f} % are the calls, which the agent wrote itself. All "
-        f"that the person typed is {kinds['user']:.1f} %."
+        f"{truth:.0f} % are results of tools, and {percents['call']:.0f} % are the calls, which the agent wrote itself. All "
+        f"that the person typed is {percents['user']:.1f} %."
     )
 
 
@@ -67,9 +67,11 @@ def _wrong_kinds(value: object, expected: object) -> str:
     missing_kinds = sorted(expected.keys() - value.keys())
     if missing_kinds:
         return f"The kind {missing_kinds[0]!r} lacks. Each block of session.request(n).blocks has a kind."
-    total = sum(number for number in value.values() if isinstance(number, int | float))
-    if abs(total - 100) > 0.05:
-        return f"Your shares come to {total:,.4g}; in per cent of all blocks they come to 100."
+    total_percent = sum(number for number in value.values() if isinstance(number, int | float))
+    if abs(total_percent - 100) > 0.05:
+        return (
+            f"Your shares come to {total_percent:,.4g}; in per cent of all blocks they come to 100."
+        )
     return "The shares come to 100 but differ. Is it the request with the most input tokens, and are these its tokens?"
 
 
@@ -115,7 +117,7 @@ TOKEN_KINDS = LessonPlan(
             ),
             partial(
                 check_function,
-                truth=lambda session: tokens_by_kind(session, largest_request(session)),
+                truth=lambda session: percent_by_kind(session, largest_request(session)),
                 names=("pi", "claude"),
                 example="kinds_at_the_peak",
                 wrong=_wrong_kinds,

@@ -7,7 +7,10 @@ compaction and undoes that of a newer summary.
 
 from typing import Any
 
-from palimpsest.context.compaction.summary_grade import summary_set_aside, unused_summary
+from palimpsest.context.compaction.summary_grade import (
+    set_aside_summary_report,
+    unused_summary_report,
+)
 from palimpsest.context.visible_messages import marker, marker_of
 from palimpsest.loop.context_management.compaction import SummaryOptions, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
@@ -37,7 +40,7 @@ def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
     ``user`` is the newest user message, whose settings the marker gets.
     """
     state = log.state
-    report = unused_summary(log.view())
+    report = unused_summary_report(log.view())
     summary = state.message(report.message_id) if report and report.message_id else None
     if report is None or summary is None or not isinstance(summary.info, AssistantMessage):
         return ""
@@ -57,7 +60,7 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
     synthetic message continues the turn.
     """
     view = log.view()
-    older_summary, newer_summary = summary_set_aside(view), unused_summary(view)
+    older_summary, newer_summary = set_aside_summary_report(view), unused_summary_report(view)
     if older_summary is None:
         return
     restoration = Decision(

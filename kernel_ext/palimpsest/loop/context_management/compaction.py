@@ -26,7 +26,7 @@ from palimpsest.context.compaction.quality_check import (
 from palimpsest.context.compaction.quality_check import messages_tokens as uncached_messages_tokens
 from palimpsest.context.compaction.summary_request import messages_seen_at
 from palimpsest.context.engine_text.environment_changes import mentioned_words
-from palimpsest.context.visible_messages import CONTINUES, marker_of, messages_before
+from palimpsest.context.visible_messages import CONTINUES_KEY, marker_of, messages_before
 from palimpsest.loop.context_management.failed_compaction import (
     history_snapshot,
     roll_back,
@@ -64,7 +64,7 @@ from palimpsest.transcript.values import ModelRef
 
 MAX_LISTING_SECONDS = 2.0
 """Maximum time to list the kernel's variables; after that the summary does without them."""
-KERNEL_TEXT = "What the kernel holds at this moment, observed when earlier messages were put into a summary:\n{lines}"
+KERNEL_VARIABLES_TEXT = "What the kernel holds at this moment, observed when earlier messages were put into a summary:\n{lines}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ def write_marker(
 
 
 CompactionOutcome = Literal["continue", "stop", "failed", "older-summary"]
-"""``stop``: no work is left, or the user stopped it; ``failed``: no summary was made, and nothing was cut; ``older-summary``: the summary
-was not requested, since the user restored the one that was set aside for it."""
+"""``stop``: no work is left, or the user stopped it; ``failed``: no summary was made, and nothing was cut; ``older-summary``:
+the summary was not requested, since the user restored the one that was set aside for it."""
 
 
 async def run_compaction(
@@ -233,7 +233,7 @@ async def _write_kernel_variables(run_tools: RunTools, marker_id: str) -> None:
         id=run_tools.log.ids.new("prt"),
         session_id=run_tools.log.session_id,
         message_id=marker_id,
-        text=KERNEL_TEXT.format(lines="\n".join(lines)),
+        text=KERNEL_VARIABLES_TEXT.format(lines="\n".join(lines)),
         synthetic=True,
     )
     run_tools.log.append(PartUpdated(part=part))
@@ -246,7 +246,7 @@ def _continue_turn(
     marker_part: CompactionPart,
     plan: CompactionPlan,
 ) -> CompactionOutcome:
-    """Write the synthetic message that continues the turn, where work is left."""
+    """Write the synthetic message that continues the turn, where work is left; returns the outcome."""
     todos = log.state.todos
     earlier_messages = messages_before(log.state.messages(), user.id)
     work_kind = work_left(earlier_messages, todos)
@@ -259,14 +259,14 @@ def _continue_turn(
         text = continuation_text(
             setup.policy, plan, prompt, work_kind, todos, was_refused=marker_part.overflow
         )
-        write_engine_message(log, user, text, {CONTINUES: True})
+        write_engine_message(log, user, text, {CONTINUES_KEY: True})
     return "continue"
 
 
-def _repeat_prompt(log: SessionLog, user: UserMessage, replay: Message) -> None:
+def _repeat_prompt(log: SessionLog, user: UserMessage, prompt_message: Message) -> None:
     """Repeat a prompt after the summary, its files by name only."""
     message = engine_message(log, user)
-    parts = [_copy_of_part(log, part, message.id) for part in replay.parts]
+    parts = [_copy_of_part(log, part, message.id) for part in prompt_message.parts]
     log.append(
         MessageUpdated(info=message),
         *(PartUpdated(part=part) for part in parts if part is not None),

@@ -75,12 +75,12 @@ class LimitRecovery:
         if learned_limits is None:
             return None
         decision_count_before = len(services.log.state.decisions)
-        assembled = self.fit_driver.rebuild_within(self.setup, refused_request, learned_limits)
-        if assembled is None:
+        ready_request = self.fit_driver.rebuild_within(self.setup, refused_request, learned_limits)
+        if ready_request is None:
             return None
         changes_sentence = _changes_sentence(services.log.state.decisions[decision_count_before:])
         limit_text = limit_words(provider_limit.kind, learned_limits)
-        return assembled, PICTURES_NOTICE.format(
+        return ready_request, PICTURES_NOTICE.format(
             model=info.ref.id, limit=limit_text, done=changes_sentence
         )
 

@@ -10,7 +10,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from palimpsest.context.budget.request_tokens import BudgetCheck, check_budget
-from palimpsest.context.compaction.summary_grade import summary_set_aside, unused_summary
+from palimpsest.context.compaction.summary_grade import (
+    set_aside_summary_report,
+    unused_summary_report,
+)
 from palimpsest.context.policy_overrides import number_meanings, policy_numbers
 from palimpsest.context.reduction.pruning import pruning_function
 from palimpsest.context.request_assembly.fit import (
@@ -83,7 +86,7 @@ async def propose_step(
 ) -> ProposedRequest:
     """Return the request that a step would send now; ``cause`` says why the context must shrink first.
 
-    ``postponed_message_id`` is the newest message of a turn whose pruning waits for this
+    ``postponed_message_id`` is the id of the newest message of a turn whose pruning waits for this
     request; empty for none. ``is_last_step`` is whether this is the last step of its turn.
     """
     view = services.log.view()
@@ -105,8 +108,8 @@ async def propose_step(
         "last": is_last_step,
         "policy_problem": services.log.clean(own_policy.problem),
         "again": cause != "size",
-        "new_summary": unused_summary(view),
-        "older_summary": summary_set_aside(view),
+        "new_summary": unused_summary_report(view),
+        "older_summary": set_aside_summary_report(view),
     }
     return proposal.model_copy(update=update)
 
@@ -132,7 +135,7 @@ def propose_summary(
     budget_check = check_budget(assembly.projection.total, facts)
     dry_run = _DryRun(assembly, facts, budget_check, (decision,), view)
     proposal = _describe_proposal(log, setup, dry_run, "compaction")
-    return proposal.model_copy(update={"older_summary": summary_set_aside(view)})
+    return proposal.model_copy(update={"older_summary": set_aside_summary_report(view)})
 
 
 def _fit_proposal(

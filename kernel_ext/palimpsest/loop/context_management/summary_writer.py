@@ -11,9 +11,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.budget.window_guard import tool_count_refusal, window_refusal
 from palimpsest.context.compaction.stage_selection import StageSelector
-from palimpsest.context.compaction.stages import DRAFT, REJECTED_KEY, StageProgress, SummaryStage
+from palimpsest.context.compaction.stages import (
+    DRAFT_KEY,
+    REJECTED_KEY,
+    StageProgress,
+    SummaryStage,
+)
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.context_management.request_proposals import propose_summary
@@ -43,7 +48,7 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
     SessionStatus,
     StepRequested,
-    answer_ended,
+    answer_end_events,
 )
 from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.values import ModelInfo
@@ -135,7 +140,7 @@ class SummaryWriter:
         time = self.message.time.model_copy(update={"completed": self._log.clock()})
         update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
         self.message = self.message.model_copy(update=update)
-        self._log.append(*answer_ended(self.message), sync=True)
+        self._log.append(*answer_end_events(self.message), sync=True)
 
     # Which model writes
 
@@ -145,7 +150,7 @@ class SummaryWriter:
         if not problem and summary_model.info is not None:
             problem = (
                 window_refusal(summary_model.info, self._setup.policy.guard)
-                or too_many_tools(summary_model.info, len(self._setup.specs))
+                or tool_count_refusal(summary_model.info, len(self._setup.specs))
                 or ""
             )
         if problem:
@@ -248,13 +253,13 @@ class SummaryWriter:
     async def _send_request(self, *, is_last: bool) -> str:
         """Send the decided request and stream its answer; returns the request's id."""
         services, summary_setup = self._services, self._summary_setup
-        assembled = build_request(
+        ready_request = build_request(
             services, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
-        if not assembled.budget_check.fits:
-            budget_check = assembled.budget_check
+        if not ready_request.budget_check.fits:
+            budget_check = ready_request.budget_check
             raise _too_long_failure(summary_setup.info, budget_check.tokens, budget_check.budget)
-        record, window = assembled.record, summary_setup.info.window
+        record, window = ready_request.record, summary_setup.info.window
         cutter = output_cutter(self._log, summary_setup, record.facts)
         self._processor = StreamProcessor(
             self._log, self.message, cutter, request_id=record.id, window=window
@@ -264,7 +269,7 @@ class SummaryWriter:
         try:
             async with asyncio.timeout(seconds):
                 step_finished = await stream_answer(
-                    services, summary_setup.model, assembled, self._processor
+                    services, summary_setup.model, ready_request, self._processor
                 )
         except ModelFailed as failure:
             self._is_model_unusable = _makes_model_unusable(failure.error)
@@ -301,7 +306,7 @@ class SummaryWriter:
         chars = 0
         for part in self._answer_text_parts():
             chars += len(part.text.strip())
-            metadata = {**(part.metadata or {}), DRAFT: request_id}
+            metadata = {**(part.metadata or {}), DRAFT_KEY: request_id}
             draft = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=draft))
         compact = self._setup.policy.compact

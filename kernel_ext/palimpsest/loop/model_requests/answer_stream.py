@@ -77,7 +77,7 @@ RefusalRepair = Callable[[ErrorValue, ReadyRequest], Awaitable[tuple[ReadyReques
 async def stream_answer(
     services: RequestServices,
     model: Model,
-    assembled: ReadyRequest,
+    ready_request: ReadyRequest,
     processor: StreamProcessor,
     repair_refusal: RefusalRepair | None = None,
 ) -> StepFinished:
@@ -87,25 +87,25 @@ async def stream_answer(
     while True:
         attempt += 1
         try:
-            return await _stream(services, model, assembled, processor)
+            return await _stream(services, model, ready_request, processor)
         except ModelFailed as failure:
             repaired_request = None
             if repair_refusal is not None:
-                repaired_request = await repair_refusal(failure.error, assembled)
+                repaired_request = await repair_refusal(failure.error, ready_request)
             if repaired_request is None:
                 await wait_before_retry(services, processor, failure, attempt)
                 continue
-        assembled, sentence = repaired_request
+        ready_request, sentence = repaired_request
         note_resent_request(services.log, processor, sentence, attempt)
-        services.log.append(StepRequested(request=assembled.record), sync=True)
-        processor.begin_again(assembled.record.id)
+        services.log.append(StepRequested(request=ready_request.record), sync=True)
+        processor.begin_again(ready_request.record.id)
 
 
 async def _stream(
-    services: RequestServices, model: Model, assembled: ReadyRequest, processor: StreamProcessor
+    services: RequestServices, model: Model, ready_request: ReadyRequest, processor: StreamProcessor
 ) -> StepFinished:
     loop = asyncio.get_running_loop()
-    reading_task = asyncio.create_task(_process_stream(model, assembled.request, processor))
+    reading_task = asyncio.create_task(_process_stream(model, ready_request.request, processor))
 
     unregister = services.abort.on_abort(lambda: loop.call_soon_threadsafe(reading_task.cancel))
     try:

@@ -9,7 +9,11 @@ from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, MessageTime, Origin, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    PartUpdated,
+    answer_end_events,
+)
 
 WRITTEN_CALL_SUBJECT = "written-call"
 """The subject of the notice about a call that stayed text."""
@@ -46,7 +50,7 @@ def write_refusal(log: SessionLog, user: UserMessage, error: ErrorValue) -> None
     message = log.new_answer(user.id, user.agent, user.model)
     time = message.time.model_copy(update={"completed": message.time.created})
     message = message.model_copy(update={"time": time, "finish": "error", "error": error})
-    log.append(*answer_ended(message), sync=True)
+    log.append(*answer_end_events(message), sync=True)
 
 
 def write_last_step_message(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:

@@ -187,22 +187,22 @@ async def with_compacting_hooks(
 
 
 async def with_request_hooks(
-    services: RequestServices, setup: StepSetup, assembled: ReadyRequest
+    services: RequestServices, setup: StepSetup, ready_request: ReadyRequest
 ) -> ReadyRequest:
     """Return the request with the messages by which hooks replaced its own, stored whole; else the request as it is."""
-    plain_messages = tuple(without_marks(message) for message in assembled.request.messages)
+    plain_messages = tuple(without_marks(message) for message in ready_request.request.messages)
     answer = await services.hooks.request(setup.info.ref.id, plain_messages)
     if answer is None:
-        return assembled
+        return ready_request
     rule, new_messages = answer
     messages = redacted_value(new_messages, services.log.clean)
-    record = assembled.record
+    record = ready_request.record
     message_tokens = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
-    tokens = sum(message_tokens) + assembled.projection.tools_tokens
+    tokens = sum(message_tokens) + ready_request.projection.tools_tokens
     budget_check = check_budget(tokens, record.facts)
     if not budget_check.fits:
         services.hooks.note_skipped(rule, "its messages do not fit into the model's window")
-        return assembled
+        return ready_request
     hashes = tuple(message_hash(message) for message in messages)
     blob = services.log.blobs.put_blob(_json_bytes(messages), JSON_MIME)
     items = tuple(
@@ -217,21 +217,23 @@ async def with_request_hooks(
         "marks": (),
         "sha256": request_hash(hashes),
         "tokens": tokens,
-        "kinds": _tokens_by_kind(messages, message_tokens, assembled),
+        "kinds": _tokens_by_kind(messages, message_tokens, ready_request),
     }
     return dataclasses.replace(
-        assembled,
-        request=dataclasses.replace(assembled.request, messages=messages),
+        ready_request,
+        request=dataclasses.replace(ready_request.request, messages=messages),
         record=record.model_copy(update=update),
         budget_check=budget_check,
     )
 
 
 def _tokens_by_kind(
-    messages: Sequence[Mapping[str, Any]], message_tokens: Sequence[int], assembled: ReadyRequest
+    messages: Sequence[Mapping[str, Any]],
+    message_tokens: Sequence[int],
+    ready_request: ReadyRequest,
 ) -> dict[str, int]:
     kinds_by_role = {"system": "system", "assistant": "assistant", "tool": "output"}
-    tokens_by_kind = {"tools": assembled.projection.tools_tokens}
+    tokens_by_kind = {"tools": ready_request.projection.tools_tokens}
     for message, tokens in zip(messages, message_tokens, strict=True):
         kind = kinds_by_role.get(str(message["role"]), OPAQUE_KIND)
         tokens_by_kind[kind] = tokens_by_kind.get(kind, 0) + tokens

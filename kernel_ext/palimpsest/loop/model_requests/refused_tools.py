@@ -61,7 +61,7 @@ def refused_tool_name(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelI
         return None
     error_text = server_message(error.response_body, error.message)
     target = profile(info.ref)
-    specs_by_sent_name = {tool_name(spec.name, target): spec.name for spec in specs}
+    names_by_sent_name = {tool_name(spec.name, target): spec.name for spec in specs}
     for pattern in INDEX_PATTERNS:
         indices = {int(index) for index in pattern.findall(error_text)}
         if indices:
@@ -70,9 +70,9 @@ def refused_tool_name(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelI
     if not SCHEMA_PATTERN.search(error_text):
         return None
     tool_names = [
-        specs_by_sent_name[name]
+        names_by_sent_name[name]
         for name in NAME_PATTERN.findall(error_text)
-        if name in specs_by_sent_name
+        if name in names_by_sent_name
     ]
     return tool_names[0] if tool_names else None
 
@@ -112,16 +112,12 @@ def accepted_tools(
 def refused_tools_sentence(info: ModelInfo, refused_specs: set[tuple[str, str]]) -> str:
     """Return a sentence about the tools that the model's provider refused; empty where it refused none."""
     provider = info.ref.provider
-    specs_by_sent_name = sorted(
+    names = sorted(
         ToolSpec.model_validate_json(spec).name
         for tool_provider, spec in refused_specs
         if tool_provider == provider
     )
-    return (
-        REFUSED_TOOLS_SENTENCE.format(model=info.ref.id, names=", ".join(specs_by_sent_name))
-        if specs_by_sent_name
-        else ""
-    )
+    return REFUSED_TOOLS_SENTENCE.format(model=info.ref.id, names=", ".join(names)) if names else ""
 
 
 def request_again(

@@ -108,7 +108,7 @@ def _build_request(
         "temperature": TEMPERATURE,
     }
 
-    def store(value: Any) -> BlobRef:
+    def store_value(value: Any) -> BlobRef:
         return log.blobs.put_blob(json_bytes(value), JSON_MIME)
 
     record = StepRequest(
@@ -117,11 +117,11 @@ def _build_request(
         turns=turn_ids,
         model=info,
         parameters=parameters,
-        policy_blob=store(policy.model_dump()),
+        policy_blob=store_value(policy.model_dump()),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=store(list(setup.system)),
-        tools=store([]),
+        system=store_value(list(setup.system)),
+        tools=store_value([]),
         items=assembly.items,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
@@ -167,7 +167,7 @@ async def run_turn_summary(
         return None  # it was reverted meanwhile
     projection = project_turn_summary(
         View(messages, state.decisions),
-        turns=remaining_turn_ids,
+        turn_ids=remaining_turn_ids,
         earlier_summary=state.session.about if state.session is not None else "",
         system=side_setup.system,
         count=side_setup.count,

@@ -35,7 +35,7 @@ class CompactionState:
         self.is_late = False
         """Whether the turn has reached its time limit."""
         self._is_closed = False
-        self._settled_event = asyncio.Event()
+        self._idle_event = asyncio.Event()
         self._ended_event = asyncio.Event()
         self.in_flight = False
         """Whether a compaction runs."""
@@ -57,24 +57,24 @@ class CompactionState:
         """Note that a compaction ended, with or without a summary, and with or without a retried answer."""
         self.in_flight = False
         self._ended_event.set()
-        counts = (
+        is_counted = (
             has_summary and not aborted if self.counted_outcomes == "results" else not will_retry
         )
-        self.count += counts
+        self.count += is_counted
         if will_retry:
             self.pending_retries += 1
         else:
-            self._settle_if_idle()
+            self._notify_if_idle()
 
     def note_answer(self) -> None:
         """Note that the model's answer has ended, retried or not."""
         self.pending_retries = max(0, self.pending_retries - 1)
-        self._settle_if_idle()
+        self._notify_if_idle()
 
     def close(self) -> None:
         """Raise ``Aborted`` in all callers that wait; closing twice does nothing more."""
         self._is_closed = True
-        self._settled_event.set()
+        self._idle_event.set()
         self._ended_event.set()
 
     async def wait_until_idle(self) -> None:
@@ -87,7 +87,7 @@ class CompactionState:
             if self._is_closed:
                 raise Aborted(CLOSED_BEFORE_WAIT)
         if self.active:
-            await self._wait_for(self._settled_event)
+            await self._wait_for(self._idle_event)
 
     async def wait_until_ended(self) -> None:
         """Wait until the running compaction has ended, but not for a retry after it."""
@@ -125,9 +125,9 @@ class CompactionState:
         if self._is_closed and self.active:
             raise Aborted(CLOSED_DURING_COMPACTION)
 
-    def _settle_if_idle(self) -> None:
+    def _notify_if_idle(self) -> None:
         if not self.active:
-            self._settled_event.set()
+            self._idle_event.set()
 
 
 def compaction_timed_out(*, timed_out: bool, in_flight: bool, retrying: bool) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from operator import is_
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions, newest_visible_prompt
-from palimpsest.context.visible_messages import CONTINUES, Read, View, marker, read_texts
+from palimpsest.context.visible_messages import CONTINUES_KEY, Read, View, marker, read_texts
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
     NotIncremental,
@@ -27,14 +27,14 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef
 
-MAX_NEWEST_MESSAGES = 64
-"""Maximum newest messages that are compared one by one: two states of a session nearly always differ among them."""
+NEWEST_COMPARED_MESSAGES = 64
+"""Number of newest messages that are compared one by one: two states of a session nearly always differ among them."""
 
 MIN_CHUNK_MESSAGES = 16
 """Minimum messages of a chunk that ends with a turn: smaller chunks cost more to write, larger ones more to change."""
 
-MAX_WHOLE_REQUESTS = 20
-"""Maximum requests that are assembled from the whole session, after one could not be made of chunks, before the next try."""
+WHOLE_REQUESTS_AFTER_FAILURE = 20
+"""Number of requests that are assembled from the whole session after one could not be made of chunks."""
 
 
 class RequestCache:
@@ -80,7 +80,7 @@ class RequestCache:
         try:
             assembly = newest_request.assembly(messages, decisions, read_text)
         except NotIncremental:
-            self._whole_requests_left = MAX_WHOLE_REQUESTS
+            self._whole_requests_left = WHOLE_REQUESTS_AFTER_FAILURE
             return None
         self._newest_request = newest_request
         return assembly
@@ -101,9 +101,9 @@ class _CachedRequest:
         self._decisions: tuple[Decision, ...] = ()
         self._decisions_by_id: dict[str, list[tuple[int, Decision]]] = {}
         """Decisions with their index, by the id of their part or message."""
-        self._part_ids_marked_pinned: list[tuple[int, str]] = []
+        self._marked_pins: list[tuple[int, str]] = []
         """Ids of parts that are themselves marked as pinned, after the index of their message."""
-        self._part_ids_pinned_by_decision: set[str] = set()
+        self._ids_pinned_by_decision: set[str] = set()
         """Ids of parts that any decision pinned."""
         self._has_drops = False
         """Whether any decision drops a part."""
@@ -119,10 +119,10 @@ class _CachedRequest:
         self, messages: Messages, decisions: tuple[Decision, ...], read_text: Read
     ) -> Assembly | None:
         """Return the request of the session as it is now."""
-        unchanged_count = unchanged_message_count(self._messages, messages)
+        journaled_unchanged_count = unchanged_message_count(self._messages, messages)
         changed_ids = self._index_decisions(decisions)
         visible_messages = self._folded_messages(
-            messages, decisions, unchanged_count, has_decisions=bool(changed_ids)
+            messages, decisions, journaled_unchanged_count, has_decisions=bool(changed_ids)
         )
         changed_ids |= self._changed_prompt_ids(visible_messages, decisions)
         unchanged_count = min(
@@ -138,7 +138,7 @@ class _CachedRequest:
         )
         self._remove_messages(unchanged_count)
         self._visible_messages = visible_messages
-        self._index_pins(messages, unchanged_count)
+        self._index_pins(messages, journaled_unchanged_count)
         self._messages = messages
         self._index_messages(visible_messages[unchanged_count:], unchanged_count, read_text)
         if not self._are_pins_sent():
@@ -157,7 +157,7 @@ class _CachedRequest:
             if decision.action == "pin":
                 if decision.part_id is None:
                     raise NotIncremental
-                self._part_ids_pinned_by_decision.add(decision.part_id)
+                self._ids_pinned_by_decision.add(decision.part_id)
             if target_id is not None:
                 self._decisions_by_id.setdefault(target_id, []).append((index, decision))
                 target_ids.add(target_id)
@@ -209,20 +209,18 @@ class _CachedRequest:
                 self._index_by_id.pop(removed_id, None)
 
     def _index_pins(self, messages: Messages, unchanged_count: int) -> None:
-        while (
-            self._part_ids_marked_pinned and self._part_ids_marked_pinned[-1][0] >= unchanged_count
-        ):
-            self._part_ids_marked_pinned.pop()
+        while self._marked_pins and self._marked_pins[-1][0] >= unchanged_count:
+            self._marked_pins.pop()
         for index in range(unchanged_count, len(messages)):
             for part in messages[index].parts:
                 if is_marked_pinned(part):
-                    self._part_ids_marked_pinned.append((index, part.id))
+                    self._marked_pins.append((index, part.id))
 
     def _are_pins_sent(self) -> bool:
         """Return whether every pinned part is sent, so that none must be quoted."""
         sent_part_ids = self._chunks.sent_part_ids
-        marked_ids = {part_id for _, part_id in self._part_ids_marked_pinned}
-        return self._part_ids_pinned_by_decision | marked_ids <= sent_part_ids
+        marked_ids = {part_id for _, part_id in self._marked_pins}
+        return self._ids_pinned_by_decision | marked_ids <= sent_part_ids
 
     def _index_messages(self, messages: Messages, first_index: int, read_text: Read) -> None:
         if not messages:
@@ -258,7 +256,7 @@ def is_plain(message: Message) -> bool:
     if marker(message) is not None:
         return False
     return not any(
-        isinstance(part, TextPart) and part.metadata and CONTINUES in part.metadata
+        isinstance(part, TextPart) and part.metadata and CONTINUES_KEY in part.metadata
         for part in message.parts
     )
 
@@ -266,7 +264,7 @@ def is_plain(message: Message) -> bool:
 def unchanged_message_count(messages_before: Messages, messages_now: Messages) -> int:
     """Return how many messages at the beginning are the same."""
     shorter_length = min(len(messages_before), len(messages_now))
-    start = max(0, shorter_length - MAX_NEWEST_MESSAGES)
+    start = max(0, shorter_length - NEWEST_COMPARED_MESSAGES)
     if messages_before[:start] != messages_now[:start]:
         start = 0
     changed_indexes = (
@@ -284,9 +282,9 @@ def _ids_of(message: Message) -> list[str]:
 
 def _chunk_spans(messages: Messages) -> Iterator[tuple[int, int]]:
     """Yield the span of each chunk: some turns, or the rest of a turn."""
-    span_start = 0
+    chunk_start = 0
     for index, message in enumerate(messages):
-        if index - span_start >= MIN_CHUNK_MESSAGES and isinstance(message.info, UserMessage):
-            yield span_start, index
-            span_start = index
-    yield span_start, len(messages)
+        if index - chunk_start >= MIN_CHUNK_MESSAGES and isinstance(message.info, UserMessage):
+            yield chunk_start, index
+            chunk_start = index
+    yield chunk_start, len(messages)

@@ -92,9 +92,8 @@ def assemble_request(
     projection: Projection, model: ModelInfo, count: Count, messages: Messages
 ) -> Assembly:
     """Convert a whole projection of a session to its provider's format."""
-    tools_tokens_count = projection.tools_tokens
     written_messages = write_messages(
-        projection.messages, model, count, summaries(messages), tools_tokens=tools_tokens_count
+        projection.messages, model, count, summaries(messages), tools_tokens=projection.tools_tokens
     )
     return Assembly(
         projection,

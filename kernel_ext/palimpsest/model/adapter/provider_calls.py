@@ -58,17 +58,19 @@ class ProviderCalls:
         self._open_calls: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
         self._finished_ids: set[str] = set()
-        """Calls whose results Anthropic sent, and items of Responses, since some servers repeat them."""
+        """Ids of calls whose results Anthropic sent, and of items of Responses, since some servers repeat them."""
         self._announced_ids: set[str] = set()
-        """Items of Responses that were announced."""
+        """Ids of items of Responses that were announced."""
         self._events_after_text: list[StreamEvent] = []
         """Events that came after the text of the newest chunk; the text is emitted first."""
         self._sources: dict[str, str] = {}
+        """Titles of cited sources, by their addresses."""
         self._queries: list[str] = []
         self._urls: dict[str, str] = {}
+        """Statuses of pages that Gemini fetched, by their addresses."""
         self._search_tool = SEARCH
         self._code_call_id = ""
-        self._executed_indices: set[str] = set()
+        self._executed_tool_indexes: set[str] = set()
 
     def take_events(self) -> list[StreamEvent]:
         """Return the events since the last call."""
@@ -108,8 +110,8 @@ class ProviderCalls:
         if self._sources and not searches:
             inputs: Json = {"queries": self._queries} if self._queries else {}
             searches = [self._add_call("", self._search_tool, inputs, "openai")]
-        for identifier in list(self._open_calls):
-            self._add_result(identifier, sources if identifier in searches[-1:] else "")
+        for open_call_id in list(self._open_calls):
+            self._add_result(open_call_id, sources if open_call_id in searches[-1:] else "")
         if self._urls:
             call_id = self._add_call("", URL_CONTEXT, {"urls": list(self._urls)}, "openai")
             statuses = [f"{url}: {status}" for url, status in self._urls.items()]
@@ -119,35 +121,37 @@ class ProviderCalls:
 
     def _add_call(
         self,
-        identifier: str,
+        call_id: str,
         tool: str,
         inputs: Json,
         dialect: str,
-        native: Json | None = None,
+        native_block: Json | None = None,
         *,
         is_begun: bool = False,
     ) -> str:
-        identifier = identifier or f"provider_{uuid4().hex}"
-        metadata: Json = {DIALECT: dialect} | ({NATIVE_KEY: [native]} if native is not None else {})
-        if not is_begun:
-            self._events.append(ToolInputStarted(identifier, tool, provider_executed=True))
-        self._events.append(
-            ToolCalled(identifier, tool, inputs, provider_executed=True, metadata=metadata)
+        call_id = call_id or f"provider_{uuid4().hex}"
+        metadata: Json = {DIALECT: dialect} | (
+            {NATIVE_KEY: [native_block]} if native_block is not None else {}
         )
-        self._open_calls[identifier] = tool
-        return identifier
+        if not is_begun:
+            self._events.append(ToolInputStarted(call_id, tool, provider_executed=True))
+        self._events.append(
+            ToolCalled(call_id, tool, inputs, provider_executed=True, metadata=metadata)
+        )
+        self._open_calls[call_id] = tool
+        return call_id
 
-    def _add_result(self, identifier: str, text: str, native: Json | None = None) -> None:
-        tool = self._open_calls.pop(identifier, "")
-        metadata = {NATIVE_KEY: [native]} if native is not None else {}
+    def _add_result(self, call_id: str, text: str, native_block: Json | None = None) -> None:
+        tool = self._open_calls.pop(call_id, "")
+        metadata = {NATIVE_KEY: [native_block]} if native_block is not None else {}
         outcome = {"title": tool, "output": text, "metadata": metadata}
-        self._events.append(ToolReturned(identifier, outcome))
+        self._events.append(ToolReturned(call_id, outcome))
 
-    def _add_failure(self, identifier: str, error: str, native: Json | None = None) -> None:
-        self._open_calls.pop(identifier, None)
-        metadata = {NATIVE_KEY: [native]} if native is not None else {}
+    def _add_failure(self, call_id: str, error: str, native_block: Json | None = None) -> None:
+        self._open_calls.pop(call_id, None)
+        metadata = {NATIVE_KEY: [native_block]} if native_block is not None else {}
         message = FAILED_OUTPUT.format(why=error)
-        self._events.append(ToolErred(identifier, message, metadata=metadata))
+        self._events.append(ToolErred(call_id, message, metadata=metadata))
 
     def _cite(self, url: Any, title: Any = "") -> None:
         if isinstance(url, str) and url:
@@ -216,26 +220,26 @@ class ProviderCalls:
             self._events += [ToolInputEnded(block["id"]), call]
             self._open_calls[block["id"]] = tool
 
-    def _read_result(self, block_type: str, identifier: str, block: Json) -> None:
-        if identifier in self._finished_ids:
+    def _read_result(self, block_type: str, call_id: str, block: Json) -> None:
+        if call_id in self._finished_ids:
             return
-        self._finished_ids.add(identifier)
-        if identifier not in self._open_calls:
+        self._finished_ids.add(call_id)
+        if call_id not in self._open_calls:
             # The call is in the answer before, which ended because of another call.
             metadata = {DIALECT: "anthropic", NATIVE_KEY: []}
             tool = block_type.removesuffix("_tool_result")
             self._events += [
-                ToolInputStarted(identifier, tool, provider_executed=True),
-                ToolCalled(identifier, tool, {}, provider_executed=True, metadata=metadata),
+                ToolInputStarted(call_id, tool, provider_executed=True),
+                ToolCalled(call_id, tool, {}, provider_executed=True, metadata=metadata),
             ]
         content = block.get("content")
         error = result_error(content)
         if error is None and block.get("is_error"):
             error = result_text(content)
         if error is None:
-            self._add_result(identifier, result_text(content), block)
+            self._add_result(call_id, result_text(content), block)
         else:
-            self._add_failure(identifier, error, block)
+            self._add_failure(call_id, error, block)
 
     # Gemini
 
@@ -321,9 +325,9 @@ class ProviderCalls:
         """Read a tool run of Groq's, which is sent again once it has an output."""
         index = f"{nested_field(item, 'index')}"
         output = nested_field(item, "output")
-        if output is None or index in self._executed_indices:
+        if output is None or index in self._executed_tool_indexes:
             return
-        self._executed_indices.add(index)
+        self._executed_tool_indexes.add(index)
         inputs = _parsed_object(str(nested_field(item, "arguments") or ""))
         tool = str(nested_field(item, "name") or nested_field(item, "type") or "tool")
         call_id = self._add_call("", tool, inputs or {}, "openai")
@@ -344,25 +348,25 @@ class ProviderCalls:
 
     def _announce_item(self, item: Any) -> None:
         known_item = responses_item(item) if isinstance(item, dict) else None
-        identifier = str(item.get("id") or "") if known_item is not None else ""
-        if known_item is not None and identifier and identifier not in self._announced_ids:
-            self._announced_ids.add(identifier)
+        item_id = str(item.get("id") or "") if known_item is not None else ""
+        if known_item is not None and item_id and item_id not in self._announced_ids:
+            self._announced_ids.add(item_id)
             tool = known_item.tool
-            self._events.append(ToolInputStarted(identifier, tool, provider_executed=True))
+            self._events.append(ToolInputStarted(item_id, tool, provider_executed=True))
 
     def _read_item(self, item: Any) -> None:
         known_item = responses_item(item) if isinstance(item, dict) else None
         if known_item is None:
             return
-        identifier = str(item.get("id") or "")
+        item_id = str(item.get("id") or "")
         # Without an id, an item repeated at the end of an answer is recognised by its content.
-        finished_id = identifier or json.dumps(item, sort_keys=True, default=str)
+        finished_id = item_id or json.dumps(item, sort_keys=True, default=str)
         if finished_id in self._finished_ids:
             return
         self._finished_ids.add(finished_id)
-        is_begun = identifier in self._announced_ids
+        is_begun = item_id in self._announced_ids
         call_id = self._add_call(
-            identifier, known_item.tool, known_item.input, RESPONSES, is_begun=is_begun
+            item_id, known_item.tool, known_item.input, RESPONSES, is_begun=is_begun
         )
         for url, title in known_item.sources:
             self._cite(url, title)

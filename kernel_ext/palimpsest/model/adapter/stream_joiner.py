@@ -85,13 +85,13 @@ class ThinkTags:
         """Yield pieces of thinking (True) and of the answer (False)."""
         self._held_text += text
         if self._position == "start":
-            stripped = self._held_text.lstrip()
-            if not stripped.startswith(THINK_OPEN) and THINK_OPEN.startswith(stripped):
+            stripped_text = self._held_text.lstrip()
+            if not stripped_text.startswith(THINK_OPEN) and THINK_OPEN.startswith(stripped_text):
                 return
-            self._has_tags = stripped.startswith(THINK_OPEN)
+            self._has_tags = stripped_text.startswith(THINK_OPEN)
             self._position = "inside" if self._has_tags else "after"
             self._held_text = (
-                stripped.removeprefix(THINK_OPEN) if self._has_tags else self._held_text
+                stripped_text.removeprefix(THINK_OPEN) if self._has_tags else self._held_text
             )
         if self._position == "inside":
             yield from self._inside_tag()
@@ -149,8 +149,10 @@ class StreamJoiner:
         responses_calls: ResponsesCalls | None = None,
     ) -> None:
         self._model_family = family
-        self._names = names or {}
-        self._offered_names = {_plain_name(name) for pair in self._names.items() for name in pair}
+        self._our_names = names or {}
+        self._offered_names = {
+            _plain_name(name) for pair in self._our_names.items() for name in pair
+        }
         self._provider_calls = provider_calls
         self._responses_calls = responses_calls
         self._server_call_ids: set[str] = set()
@@ -212,7 +214,7 @@ class StreamJoiner:
         self._calls.calls = [call for call in self._calls.calls if call not in server_calls]
         for call in self._calls.calls:
             whole_call = call.complete_call()
-            yield replace(whole_call, tool=self._names.get(whole_call.tool, whole_call.tool))
+            yield replace(whole_call, tool=self._our_names.get(whole_call.tool, whole_call.tool))
         metadata = {DIALECT: "openai"}
         for call in server_calls:
             value = call.complete_call().input
@@ -335,7 +337,7 @@ class StreamJoiner:
             yield from self._end_text()
             if newest_call is not None:
                 yield from self._end_call(newest_call)
-            yield ToolInputStarted(call.id, self._names.get(call.tool, call.tool))
+            yield ToolInputStarted(call.id, self._our_names.get(call.tool, call.tool))
         if joined_piece.text:
             yield ToolInputDelta(call.id, joined_piece.text)
 

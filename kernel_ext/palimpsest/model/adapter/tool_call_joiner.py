@@ -65,20 +65,20 @@ class StreamedCalls:
         function = getattr(piece, "function", None)
         name = json_text(getattr(function, "name", None))
         arguments = json_text(getattr(function, "arguments", None))
-        identifier = json_text(getattr(piece, "id", None))
+        sent_id = json_text(getattr(piece, "id", None))
         index = getattr(piece, "index", None)
         index = index if isinstance(index, int) else 0
-        call = self._continued_call(index, identifier, name, arguments)
+        call = self._continued_call(index, sent_id, name, arguments)
         is_new = call is None
         if call is None:
-            call = StreamedCall(self._unused_id(identifier), name, identifier)
+            call = StreamedCall(self._unused_id(sent_id), name, sent_id)
             self.calls.append(call)
             self._calls_by_index[index] = call
         elif name and not any(call.input_pieces):
             # The name is repeated, repeated with more of it, or continued.
             call.tool = name if name.startswith(call.tool) else call.tool + name
-        if identifier:
-            self._calls_by_id.setdefault(identifier, call)
+        if sent_id:
+            self._calls_by_id.setdefault(sent_id, call)
         if getattr(piece, "is_whole", False):
             return JoinedPiece(call, is_new, call.replace_input(arguments))
         if arguments:
@@ -86,21 +86,21 @@ class StreamedCalls:
         return JoinedPiece(call, is_new, arguments)
 
     def _continued_call(
-        self, index: int, identifier: str, name: str, arguments: str
+        self, index: int, sent_id: str, name: str, arguments: str
     ) -> StreamedCall | None:
         """Return the call that a piece continues; None where it begins a new one."""
         call_at_index = self._calls_by_index.get(index)
-        known_call = self._calls_by_id.get(identifier) if identifier else None
-        if call_at_index is not None and identifier and call_at_index.sent_id == identifier:
+        known_call = self._calls_by_id.get(sent_id) if sent_id else None
+        if call_at_index is not None and sent_id and call_at_index.sent_id == sent_id:
             return call_at_index
         # A new index with a name begins another call, even where a server gives all calls the same id.
         if known_call is not None and (call_at_index is not None or not name):
             return known_call
         if not name:
             # Some servers make an id for each chunk; others raise the index, and send an id only at the beginning.
-            newest = self.calls[-1] if self.calls and not identifier else None
-            return call_at_index or newest
-        if call_at_index is None or identifier:
+            newest_call = self.calls[-1] if self.calls and not sent_id else None
+            return call_at_index or newest_call
+        if call_at_index is None or sent_id:
             return None
         is_complete = bool(call_at_index.input_pieces) and _is_json(
             input_text(call_at_index.input_pieces)
@@ -175,10 +175,10 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def tool_called(identifier: str, tool: str, raw_input: str) -> ToolCalled:
+def tool_called(call_id: str, tool: str, raw_input: str) -> ToolCalled:
     """Parse the input of a complete call; input that cannot be parsed becomes a problem, not an error."""
     if not raw_input.strip():
-        return ToolCalled(identifier, tool, {}, raw_input)
+        return ToolCalled(call_id, tool, {}, raw_input)
     try:
         value = json.loads(raw_input)
         if isinstance(value, str):
@@ -187,11 +187,11 @@ def tool_called(identifier: str, tool: str, raw_input: str) -> ToolCalled:
         value = {} if value is None else value
     except ValueError as error:
         problem = f"The input is no valid JSON: {error}."
-        return ToolCalled(identifier, tool, {}, raw_input, problem=problem)
+        return ToolCalled(call_id, tool, {}, raw_input, problem=problem)
     except RecursionError:
         problem = "The input is nested too deeply."
-        return ToolCalled(identifier, tool, {}, raw_input, problem=problem)
-    return ToolCalled(identifier, tool, value, raw_input)
+        return ToolCalled(call_id, tool, {}, raw_input, problem=problem)
+    return ToolCalled(call_id, tool, value, raw_input)
 
 
 def _unwrap_json(value: str) -> Any:

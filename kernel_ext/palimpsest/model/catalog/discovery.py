@@ -35,7 +35,7 @@ MIN_WINDOW = 16_000
 """Tokens; a local model with a smaller window has no room for an agent's tools and their outputs."""
 
 UNKNOWN_NAME = "unknown"
-"""Stands for a model's name before its server was queried for it."""
+"""The name of a model whose server was not yet queried for it."""
 
 OllamaQuery = Callable[[Mapping[str, str]], LocalModels]
 """Queries the user's Ollama for its models."""

@@ -158,22 +158,22 @@ def _answer_blocks(message: Body, called_ids: set[str]) -> Iterator[Body]:
         text = content if content.strip() else EMPTY_TEXT
         yield _with_mark({"type": "text", "text": text}, message)
     for call in message.get("tool_calls") or ():
-        identifier = _call_id(call["id"])
-        if identifier in called_ids:
+        call_id = _call_id(call["id"])
+        if call_id in called_ids:
             continue
-        called_ids.add(identifier)
+        called_ids.add(call_id)
         function = call["function"]
         arguments = function.get("arguments")
         yield {
             "type": "tool_use",
-            "id": identifier,
+            "id": call_id,
             "name": function["name"],
             "input": json.loads(arguments) if arguments and arguments.strip() else {},
         }
 
 
-def _call_id(identifier: str) -> str:
-    return word_character_id(identifier.partition(SIGNATURE_SEPARATOR)[0])
+def _call_id(call_id: str) -> str:
+    return word_character_id(call_id.partition(SIGNATURE_SEPARATOR)[0])
 
 
 def _block(item: Body) -> Body:

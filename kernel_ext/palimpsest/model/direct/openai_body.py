@@ -74,8 +74,10 @@ def openai_body(request: ModelRequest) -> Body:
     is_o_series = is_openai_form and _is_o_series(ref.name)
     if is_o_series and _facts(ref.name).get("supports_system_messages") is not True:
         body["messages"] = [
-            {"content": m["content"], "role": "user"} if m["role"] == "system" else m
-            for m in messages
+            {"content": message["content"], "role": "user"}
+            if message["role"] == "system"
+            else message
+            for message in messages
         ]
     if target_profile.caches_by_session and request.model.api_base is None and request.session_id:
         body["prompt_cache_key"] = request.session_id
@@ -159,9 +161,9 @@ def _message(message: Body, ref: ModelRef) -> Body:
         message = _marked_inside(message) if takes_marks else without_marks(message)
     if message["role"] == "assistant":
         return _answer_message(message)
-    identifier = message.get("tool_call_id")
-    if isinstance(identifier, str) and SIGNATURE_SEPARATOR in identifier:
-        return {**message, "tool_call_id": identifier.partition(SIGNATURE_SEPARATOR)[0]}
+    call_id = message.get("tool_call_id")
+    if isinstance(call_id, str) and SIGNATURE_SEPARATOR in call_id:
+        return {**message, "tool_call_id": call_id.partition(SIGNATURE_SEPARATOR)[0]}
     return message
 
 

@@ -32,11 +32,11 @@ class DirectProvider:
     """Environment variables that may hold the address; they win over ``base_url``."""
     needs_key: bool = True
     takes_effort: bool = True
-    """``reasoning_effort`` is sent unchanged; else it is left out, as litellm does."""
+    """Whether ``reasoning_effort`` is sent unchanged; else it is left out, as litellm does."""
     effort_by_litellm: bool = False
-    """``reasoning_effort`` needs litellm's translation, which depends on further facts about the model."""
+    """Whether ``reasoning_effort`` needs litellm's translation, which depends on further facts about the model."""
     asks_usage: bool = True
-    """``stream_options`` requests the token counts; else the server sends them anyway."""
+    """Whether ``stream_options`` requests the token counts; else the server sends them anyway."""
 
 
 def _other_provider(name: str, address: str | None = None, **options: Any) -> DirectProvider:

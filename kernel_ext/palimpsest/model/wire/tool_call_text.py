@@ -106,40 +106,38 @@ def allowed_ids(messages: NeutralMessages, target_profile: ProviderProfile) -> C
     return new_ids.__getitem__
 
 
-def _received_id(identifier: str, target_profile: ProviderProfile) -> str:
+def _received_id(call_id: str, target_profile: ProviderProfile) -> str:
     """Return the id that the server receives: litellm cuts a signature off for servers that do not use it."""
     return (
-        identifier
+        call_id
         if target_profile.ids_contain_signature
-        else identifier.partition(SIGNATURE_SEPARATOR)[0]
+        else call_id.partition(SIGNATURE_SEPARATOR)[0]
     )
 
 
-def _allowed_id(identifier: str, rule: IdRule) -> str:
+def _allowed_id(call_id: str, rule: IdRule) -> str:
     match rule:
         case "any":
-            return joined_surrogates(identifier)
+            return joined_surrogates(call_id)
         case "short":
-            if len(identifier) <= MAX_SHORT_ID_CHARS:
-                return joined_surrogates(identifier)
-            return _shortened_id(identifier)
+            if len(call_id) <= MAX_SHORT_ID_CHARS:
+                return joined_surrogates(call_id)
+            return _shortened_id(call_id)
         case "words":
-            return word_character_id(identifier)
+            return word_character_id(call_id)
         case "short_words":
-            new_id = word_character_id(identifier)
-            return new_id if len(new_id) <= MAX_SHORT_ID_CHARS else _shortened_id(identifier)
+            new_id = word_character_id(call_id)
+            return new_id if len(new_id) <= MAX_SHORT_ID_CHARS else _shortened_id(call_id)
         case "nine":
-            return nine_character_id(identifier)
+            return nine_character_id(call_id)
         case _:
             assert_never(rule)
 
 
-def _shortened_id(identifier: str) -> str:
-    return (
-        SHORTENED_ID_PREFIX + _id_hash(identifier)[: MAX_SHORT_ID_CHARS - len(SHORTENED_ID_PREFIX)]
-    )
+def _shortened_id(call_id: str) -> str:
+    return SHORTENED_ID_PREFIX + _id_hash(call_id)[: MAX_SHORT_ID_CHARS - len(SHORTENED_ID_PREFIX)]
 
 
-def _id_hash(identifier: str) -> str:
+def _id_hash(call_id: str) -> str:
     # An imported id may contain a lone surrogate.
-    return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()

@@ -103,7 +103,7 @@ def _usage_of_report(reported: JsonValue) -> Usage | None:
     usage_rounds = reported.objects("iterations")
     fields = {
         **reported.fields(),
-        "iterations": [usage_round.fields() for usage_round in usage_rounds],
+        "iterations": [u.fields() for u in usage_rounds],
     }
     zero_counts = {
         name: 0 for name in ("input_tokens", "output_tokens") if fields.get(name) is None

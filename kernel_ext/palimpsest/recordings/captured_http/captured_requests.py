@@ -21,6 +21,7 @@ SECRET_FIELDS = frozenset({"headers", "env"})
 SCHEMA_KEYS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
 """Fields of a tool that hold a schema."""
 MAX_LIFETIME_CHARS = 10
+"""Maximum characters of a mark's lifetime, such as ``5m``."""
 MAX_MARKS = 100
 """Maximum cache marks that are kept of one request; Anthropic accepts four."""
 
@@ -33,7 +34,7 @@ class CapturedRequest:
     """``anthropic``, ``chat``, ``responses`` or ``gemini``."""
     place: str
     """The place of the exchange in the capture, for reports."""
-    conversation: str = ""
+    conversation_id: str = ""
     """The client's id of the session and of the agent in it; empty where it sent none."""
     system: tuple[str, ...] = ()
     tools: str = "[]"
@@ -42,7 +43,7 @@ class CapturedRequest:
     messages: list[InputMessage] = field(default_factory=list)
     message_hashes: list[bytes] = field(default_factory=list)
     """The hash of each message, without cache marks."""
-    continued_answer: str = ""
+    continued_answer_id: str = ""
     """The id of the answer that the request continues without repeating its messages."""
     id: str = ""
     """The provider's id of the answer."""
@@ -115,29 +116,23 @@ def _without_secrets(definition: Any, *, is_secret: bool = False) -> Any:
     """
     if isinstance(definition, dict):
         return {
-            name: inner_value
+            name: item
             if name in SCHEMA_KEYS
             else _without_secrets(
-                inner_value, is_secret=is_secret or name in SECRET_FIELDS or is_secret_name(name)
+                item, is_secret=is_secret or name in SECRET_FIELDS or is_secret_name(name)
             )
-            for name, inner_value in definition.items()
+            for name, item in definition.items()
         }
     if isinstance(definition, list):
-        return [_without_secrets(inner_value, is_secret=is_secret) for inner_value in definition]
+        return [_without_secrets(item, is_secret=is_secret) for item in definition]
     return REDACTED if is_secret and isinstance(definition, str) else definition
 
 
 def without_marks(value: Any) -> Any:
     """Return a JSON value without its cache marks."""
     if isinstance(value, dict):
-        return {
-            name: without_marks(inner_value)
-            for name, inner_value in value.items()
-            if name != MARK_KEY
-        }
-    return (
-        [without_marks(inner_value) for inner_value in value] if isinstance(value, list) else value
-    )
+        return {name: without_marks(item) for name, item in value.items() if name != MARK_KEY}
+    return [without_marks(i) for i in value] if isinstance(value, list) else value
 
 
 def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
@@ -206,7 +201,7 @@ def _block_key(block: JsonValue) -> str:
 
 
 def written_by_program(parts: Parts) -> Parts:
-    """Return the parts of a message that the client's program wrote in the user's place."""
+    """Return a message's parts with the texts marked as written by the client's program."""
     return tuple(
         replace(part, synthetic=True) if isinstance(part, Text) else part for part in parts
     )

@@ -128,7 +128,7 @@ class _CapturedSession:
     def _request_values(
         self, request: CapturedRequest, reduction: RecordedReduction | None
     ) -> Iterator[Recorded]:
-        if request.continued_answer and self._whole_input:
+        if request.continued_answer_id and self._whole_input:
             self._whole_input = [*self._whole_input, *request.messages]
             spend(BYTES_PER_LOOK_UP * len(self._whole_input))
         else:

@@ -78,9 +78,7 @@ def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConver
     for index, writer_index in writer_indexes.items():
         conversation = conversation_by_index[index]
         position = next(
-            request_position
-            for request_position, request in enumerate(conversation.requests)
-            if request is requests[index]
+            at for at, request in enumerate(conversation.requests) if request is requests[index]
         )
         if conversation_by_index[writer_index] is not conversation:
             conversation.writer_by_request_index[position] = conversation_by_index[writer_index]
@@ -103,7 +101,7 @@ class _PredecessorSearch:
         self._newest_index_by_thread: dict[tuple[str, ...], int] = {}
 
     def find_predecessors(self) -> tuple[list[int | None], dict[int, int]]:
-        """Return the index of each request's predecessor, and of the writers of summaries by the requests that have them."""
+        """Return each request's predecessor, and by each request that begins with a summary its writer, all as indexes."""
         predecessor_indexes: list[int | None] = []
         writer_indexes: dict[int, int] = {}
         for index, request in enumerate(self._requests):
@@ -136,8 +134,8 @@ class _PredecessorSearch:
             self._newest_index_by_thread[thread_key] = index
 
     def _predecessor_index(self, request: CapturedRequest) -> int | None:
-        if request.continued_answer in self._index_by_answer_id:
-            return self._index_by_answer_id[request.continued_answer]
+        if request.continued_answer_id in self._index_by_answer_id:
+            return self._index_by_answer_id[request.continued_answer_id]
         for message in reversed(request.messages):
             if message.role != "assistant" or not message.parts:
                 continue
@@ -145,7 +143,7 @@ class _PredecessorSearch:
                 :-MAX_EQUAL_ANSWERS:-1
             ]:
                 if _may_belong_together(self._requests[index], request):
-                    return self._newest_attempt(index, request)
+                    return self._newest_attempt_index(index, request)
         message_hashes = tuple(request.message_hashes)
         for length in (len(message_hashes), len(message_hashes) - 1, len(message_hashes) - 2):
             failed_index = (
@@ -157,7 +155,7 @@ class _PredecessorSearch:
                 return failed_index
         return None
 
-    def _newest_attempt(self, index: int, request: CapturedRequest) -> int:
+    def _newest_attempt_index(self, index: int, request: CapturedRequest) -> int:
         """Return the index of the newest failed request with the same messages, which is retried; else ``index``."""
         failed_index = self._failed_index_by_messages.get(tuple(request.message_hashes))
         return failed_index if failed_index is not None and failed_index > index else index
@@ -189,23 +187,21 @@ class _PredecessorSearch:
         newest_index = self._newest_index_by_thread.get(_thread_key(request))
         if newest_index is None:
             return None
-        is_named = request.interface == "responses" and bool(request.conversation)
+        is_named = request.interface == "responses" and bool(request.conversation_id)
         earlier_hashes = set(self._requests[newest_index].message_hashes[1:])
-        if is_named or any(
-            message_hash in earlier_hashes for message_hash in request.message_hashes
-        ):
+        if is_named or any(m in earlier_hashes for m in request.message_hashes):
             return newest_index
         return None
 
 
 def _thread_key(request: CapturedRequest) -> tuple[str, ...]:
     """Return the key of a request's thread: interface, client's id, system prompt and tools."""
-    return (request.interface, request.conversation, *request.system, request.tools)
+    return (request.interface, request.conversation_id, *request.system, request.tools)
 
 
 def _may_belong_together(earlier: CapturedRequest, request: CapturedRequest) -> bool:
     """Return whether two requests may belong to one conversation by their interface and the client's own ids."""
-    conversation_ids = earlier.conversation, request.conversation
+    conversation_ids = earlier.conversation_id, request.conversation_id
     return earlier.interface == request.interface and (
         not all(conversation_ids) or conversation_ids[0] == conversation_ids[1]
     )
@@ -241,7 +237,7 @@ def _find_parents(conversations: Sequence[CapturedConversation]) -> None:
 def _calls_by_input(
     conversations: Sequence[CapturedConversation],
 ) -> dict[str, list[tuple[CapturedConversation, str]]]:
-    """Return conversation and id of calls, by each text of at least ``MIN_PROMPT_CHARS`` in their inputs."""
+    """Return calls, as conversation and id, by each text in their inputs of at least ``MIN_PROMPT_CHARS``."""
     calls_by_input: dict[str, list[tuple[CapturedConversation, str]]] = {}
     for conversation in conversations:
         for request in conversation.requests:

@@ -18,7 +18,12 @@ from palimpsest.recordings.reading.archives import MAX_FREE_RATIO_BYTES, MAX_RAT
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.reading_budget import spend
-from palimpsest.recordings.reading.sources import MAX_LINE_BYTES, json_lines, json_objects, too_deep
+from palimpsest.recordings.reading.sources import (
+    MAX_LINE_BYTES,
+    is_too_deep,
+    json_lines,
+    json_objects,
+)
 from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 
 HAR_ENTRIES = "log.entries.item"
@@ -68,7 +73,7 @@ class CapturedBody:
             raise UnreadableBody(too_large(error)) from error
         except (ValueError, RecursionError) as error:
             raise UnreadableBody(NO_JSON) from error
-        if too_deep(value):
+        if is_too_deep(value):
             raise UnreadableBody(TOO_DEEP)
         return JsonValue(value)
 

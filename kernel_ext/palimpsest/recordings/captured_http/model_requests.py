@@ -144,7 +144,7 @@ class RequestReader:
             self._report(exchange.place, "The request holds no messages and was left out.")
             return None
         request.model = _model_name(exchange, body)
-        request.conversation = _conversation_id(exchange, body)
+        request.conversation_id = _conversation_id(exchange, body)
         interface.read_request(request, body, self._shared)
         self._read_answer(request, exchange, interface)
         answer_key = request.id, str(exchange.started_ms)

@@ -108,7 +108,7 @@ def read_responses_request(
     )
     request.tools = shared.tools_text(body.list_at("tools"))
     request.effort = body.text("reasoning", "effort")
-    request.continued_answer = body.id("previous_response_id")
+    request.continued_answer_id = body.id("previous_response_id")
     for group in _message_groups(items[system_count:]):
         shared.add_message(request, {"items": [item.fields() for item in group]}, _grouped_message)
 

@@ -70,10 +70,7 @@ class _JoinedTexts:
 
     def joined_fields(self) -> Json:
         """Return the fields with their texts joined."""
-        beginnings = {
-            field_name: JsonValue(self.fields).text(field_name)
-            for field_name in self.pieces_by_field
-        }
+        beginnings = {f: JsonValue(self.fields).text(f) for f in self.pieces_by_field}
         joined_texts = {
             field_name: beginnings[field_name] + "".join(pieces)
             for field_name, pieces in self.pieces_by_field.items()
@@ -130,11 +127,8 @@ def _with_input(block: Json) -> Json:
 
 def chat_answer(events: Iterable[Any]) -> WholeAnswer:
     """Return the completion that OpenAI's chunks form."""
-    document, message, calls = (
-        Json(),
-        _JoinedTexts({"role": "assistant"}),
-        dict[int, _JoinedTexts](),
-    )
+    document, calls = Json(), dict[int, _JoinedTexts]()
+    message = _JoinedTexts({"role": "assistant"})
     finish, error = "", ""
     for chunk in map(JsonValue, events):
         error = error or chunk.text("error", "message")

@@ -82,10 +82,10 @@ class StepReader:
     """Reads the steps of one session; ids of calls are unique in all its documents."""
 
     def __init__(self) -> None:
-        self.names = CallIds()
+        self.call_ids = CallIds()
         """Unique ids for the calls so far."""
 
-    def message(self, step: JsonValue, step_id: str) -> Iterator[Recorded]:
+    def step_values(self, step: JsonValue, step_id: str) -> Iterator[Recorded]:
         """Yield the values of a step, whose message gets the id ``step_id``."""
         if step.get("source") != "agent":
             yield from self._text_message(step, step_id)
@@ -97,7 +97,7 @@ class StepReader:
             return
         results = _results_with_content(step)
         if not calls and results:
-            calls = (Call(self.names.new_id(f"{step_id}.command"), "command", {}),)
+            calls = (Call(self.call_ids.new_id(f"{step_id}.command"), "command", {}),)
         yield self._answer(step, step_id, calls, has_usage=request_count != 0)
         if request_count == 0:
             yield GapRead(NO_REQUEST_SENTENCE, message=step_id)
@@ -139,7 +139,7 @@ class StepReader:
     def _calls(self, step: JsonValue) -> Iterator[Call]:
         for call in step.objects("tool_calls"):
             yield Call(
-                self.names.new_id(call.text("tool_call_id")),
+                self.call_ids.new_id(call.text("tool_call_id")),
                 call.text("function_name") or "unknown",
                 call.fields("arguments"),
             )
@@ -150,20 +150,18 @@ class StepReader:
         unnamed_outputs = [output for output in outputs if not output.text("source_call_id")]
         for output in outputs:
             source_id = output.text("source_call_id")
-            call_id = self.names.take_call_of_result(source_id) if source_id else None
+            call_id = self.call_ids.take_call_of_result(source_id) if source_id else None
             if source_id and call_id is not None:
                 yield self._result(output, call_id)
             elif source_id:
                 unnamed_outputs.append(output)
         if not unnamed_outputs:
             return
-        open_call_ids = [
-            open_call.id for open_call in calls if open_call.id in self.names.unanswered_ids
-        ]
+        open_call_ids = [o.id for o in calls if o.id in self.call_ids.unanswered_ids]
         if len(unnamed_outputs) < len(open_call_ids):
             yield GapRead(TOGETHER_SENTENCE, message=step_id)
         for output, call_id in zip(unnamed_outputs, open_call_ids, strict=False):
-            self.names.mark_answered(call_id)
+            self.call_ids.mark_answered(call_id)
             yield self._result(output, call_id)
         for number, output in enumerate(unnamed_outputs[len(open_call_ids) :], 1):
             yield MessageRead(
@@ -182,12 +180,12 @@ class StepReader:
             media=(*(part for part in parts if isinstance(part, Media)), *_attachments(result)),
         )
 
-    def subagents(self, step: JsonValue) -> Iterator[tuple[JsonValue, str | None]]:
+    def subagent_references(self, step: JsonValue) -> Iterator[tuple[JsonValue, str | None]]:
         """Yield the references to subagents in a step, each with the id of its call; None where it names none."""
         for result in step.objects("observation", "results"):
             source_id = result.text("source_call_id")
             for reference in result.objects("subagent_trajectory_ref"):
-                yield reference, self.names.newest_call_id(source_id) if source_id else None
+                yield reference, self.call_ids.newest_call_id(source_id) if source_id else None
 
 
 def outputs_of(step: JsonValue) -> tuple[Text | Media, ...]:

@@ -23,11 +23,10 @@ MAX_PROMPT_CHARS = 400
 class ClaudeNode:
     """One message: the records of one answer, one message of the user, or a compaction."""
 
-    name: str
-    """The message's id."""
+    message_id: str
     kind: str
     """``user``, ``assistant`` or ``compaction``."""
-    parent: str | None
+    parent_id: str | None
     """Id of the message before it."""
     last_record: int
     """Line of the newest record of the message's own kind: tool results do not count for an answer."""
@@ -38,31 +37,31 @@ class ClaudeThread:
     """The messages of a session, or of one subagent in the same file."""
 
     nodes: dict[str, ClaudeNode] = field(default_factory=dict)
-    newest_message: str | None = None
+    newest_message_id: str | None = None
     """Id of the message to which the file's newest record belongs."""
-    prompt: str = ""
+    prompt_beginning: str = ""
     """The beginning of the first prompt, by which a subagent's call is found in older versions."""
-    agent: str = ""
+    agent_id: str = ""
     """The subagent's id; empty for the main session."""
 
 
 class ClaudeIndex:
-    """The message of each record in one file, the branches, and the call that started each subagent."""
+    """The threads of one file: the message of each record, and the call that started each subagent."""
 
     def __init__(self) -> None:
         self.threads: dict[str, ClaudeThread] = {}
         """The main session's thread by an empty id, and those of subagents in the same file by theirs."""
-        self.lines: dict[int, tuple[str, str]] = {}
+        self.ids_by_line: dict[int, tuple[str, str]] = {}
         """The ids of thread and message of each record with content, by the record's line."""
-        self.gaps: set[int] = set()
+        self.gap_lines: set[int] = set()
         """Lines before which records are missing."""
-        self.agent_calls: dict[str, str] = {}
+        self.call_by_agent: dict[str, str] = {}
         """The id of the call that started each subagent, by the subagent's id."""
-        self.workflow_calls: dict[str, str] = {}
+        self.call_by_run: dict[str, str] = {}
         """The id of the call that started each run of the tool Workflow, by the run's id, the name of its folder."""
-        self.prompts: dict[str, str] = {}
+        self.call_by_prompt: dict[str, str] = {}
         """The id of the call that gave each task, by the beginning of the task's prompt."""
-        self._anchors: dict[str, tuple[str, str]] = {}
+        self._ids_by_uuid: dict[str, tuple[str, str]] = {}
         """The ids of thread and message of every record, by its uuid."""
         self._message_by_call: dict[str, str] = {}
         """The id of each call's message, by the call's id."""
@@ -71,7 +70,7 @@ class ClaudeIndex:
         """Add the record in line ``number``."""
         uuid = record.text("uuid")
         record_type = record.text("type")
-        if not uuid or uuid in self._anchors:
+        if not uuid or uuid in self._ids_by_uuid:
             return
         thread_id, thread, parent_id = self._thread_of(record, uuid, number)
         message = record.at("message")
@@ -91,22 +90,26 @@ class ClaudeIndex:
             )
         elif record_type == "progress":
             self._add_agent_call(record.get("data", "agentId"), record)
-        self._anchors[uuid] = thread_id, message_id or ""
+        self._ids_by_uuid[uuid] = thread_id, message_id or ""
         if message_id and message_id in thread.nodes:
-            thread.newest_message = message_id
+            thread.newest_message_id = message_id
             if record_type in CONTENT_TYPES:
-                self.lines[number] = thread_id, message_id
+                self.ids_by_line[number] = thread_id, message_id
             if record_type == thread.nodes[message_id].kind:
                 thread.nodes[message_id].last_record = number
 
-    def node_of(self, uuid: str) -> str:
+    def message_id_of_record(self, uuid: str) -> str:
         """Return the id of a record's message; empty where there is none."""
-        return self._anchors.get(uuid, ("", ""))[1]
+        return self._ids_by_uuid.get(uuid, ("", ""))[1]
 
-    def main_messages(self) -> list[str]:
+    def main_message_ids(self) -> list[str]:
         """Return the ids of the messages on the newest path of the main session, in order."""
         thread = self.threads.get("")
-        return _path_to(thread, thread.newest_message) if thread and thread.newest_message else []
+        return (
+            _path_to(thread, thread.newest_message_id)
+            if thread and thread.newest_message_id
+            else []
+        )
 
     def _thread_of(
         self, record: JsonValue, uuid: str, number: int
@@ -115,17 +118,17 @@ class ClaudeIndex:
         parent_uuid = record.get("parentUuid") or record.get("logicalParentUuid")
         is_sidechain = record.get("isSidechain") is True
         agent_id = record.text("agentId")
-        anchor = self._anchors.get(parent_uuid) if isinstance(parent_uuid, str) else None
+        anchor = self._ids_by_uuid.get(parent_uuid) if isinstance(parent_uuid, str) else None
         if anchor is not None and bool(anchor[0]) is is_sidechain:
             return anchor[0], self.threads[anchor[0]], anchor[1] or None
         thread_id = (agent_id or uuid) if is_sidechain else ""
         thread = self.threads.get(thread_id)
         if thread is None:
-            thread = self.threads[thread_id] = ClaudeThread(agent=agent_id)
+            thread = self.threads[thread_id] = ClaudeThread(agent_id=agent_id)
         elif parent_uuid is not None:
-            self.gaps.add(number)
+            self.gap_lines.add(number)
         # The parent is missing, so the record follows the newest message before it.
-        return thread_id, thread, thread.newest_message if parent_uuid is not None else None
+        return thread_id, thread, thread.newest_message_id if parent_uuid is not None else None
 
     def _add_user_record(
         self, thread: ClaudeThread, record: JsonValue, uuid: str, parent_id: str | None, number: int
@@ -135,10 +138,10 @@ class ClaudeIndex:
         if call_ids:
             agent_id = record.get("toolUseResult", "agentId")
             if isinstance(agent_id, str):
-                self.agent_calls.setdefault(agent_id, call_ids[0])
+                self.call_by_agent.setdefault(agent_id, call_ids[0])
             run_id = record.get("toolUseResult", "runId")
             if isinstance(run_id, str):
-                self.workflow_calls.setdefault(run_id, call_ids[0])
+                self.call_by_run.setdefault(run_id, call_ids[0])
             return next(
                 (
                     self._message_by_call[call_id]
@@ -152,7 +155,7 @@ class ClaudeIndex:
             if node is not None and node.kind == "compaction":
                 return parent_id
         if not thread.nodes:
-            thread.prompt = prompt_key(message.get("content"))
+            thread.prompt_beginning = prompt_key(message.get("content"))
         thread.nodes.setdefault(uuid, ClaudeNode(uuid, "user", parent_id, number))
         return uuid
 
@@ -163,12 +166,12 @@ class ClaudeIndex:
                 self._message_by_call[call_id] = message_id
                 prompt = block.get("input", "prompt")
                 if isinstance(prompt, str):
-                    self.prompts.setdefault(prompt_key(prompt), call_id)
+                    self.call_by_prompt.setdefault(prompt_key(prompt), call_id)
 
     def _add_agent_call(self, agent_id: Any, record: JsonValue) -> None:
         call_id = record.get("parentToolUseID")
         if isinstance(agent_id, str) and isinstance(call_id, str):
-            self.agent_calls.setdefault(agent_id, call_id)
+            self.call_by_agent.setdefault(agent_id, call_id)
 
 
 def prompt_key(content: Any) -> str:
@@ -183,9 +186,9 @@ def prompt_key(content: Any) -> str:
 class ClaudePath:
     """One path through a thread, from its first message to a leaf."""
 
-    first_own_message: str | None
+    first_own_id: str | None
     """Id of the first message that is in no earlier path; None for the newest path."""
-    nodes: frozenset[str]
+    node_ids: frozenset[str]
     """Ids of the path's messages."""
     branches_at: str | None
     """Id of the last message that the path shares with the path from which it branches."""
@@ -195,9 +198,9 @@ class ClaudePath:
 
 def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
     """Yield the path of the newest record, then the other paths with an answer, the newest first."""
-    parent_ids = {node.parent for node in thread.nodes.values()}
+    parent_ids = {node.parent_id for node in thread.nodes.values()}
     leaf_ids = [message_id for message_id in thread.nodes if message_id not in parent_ids]
-    newest_id = thread.newest_message
+    newest_id = thread.newest_message_id
     covered_ids: set[str] = set()
     if newest_id is not None:
         # Messages below the newest record's message are older than that record, and stay on its path.
@@ -208,9 +211,7 @@ def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
         new_ids = [message_id for message_id in path_ids if message_id not in covered_ids]
         if not any(thread.nodes[message_id].kind == "assistant" for message_id in new_ids):
             continue
-        branches_at = next(
-            (message_id for message_id in reversed(path_ids) if message_id in covered_ids), None
-        )
+        branches_at = next((m for m in reversed(path_ids) if m in covered_ids), None)
         copied_messages = covered_ids.intersection(path_ids)
         covered_ids.update(new_ids)
         yield ClaudePath(new_ids[0], frozenset(path_ids), branches_at, frozenset(copied_messages))
@@ -223,5 +224,5 @@ def _path_to(thread: ClaudeThread, leaf_id: str) -> list[str]:
     while message_id is not None and message_id not in seen_ids and message_id in thread.nodes:
         seen_ids.add(message_id)
         path_ids.append(message_id)
-        message_id = thread.nodes[message_id].parent
+        message_id = thread.nodes[message_id].parent_id
     return path_ids[::-1]

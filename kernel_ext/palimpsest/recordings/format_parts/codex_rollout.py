@@ -117,13 +117,11 @@ class CodexRollout:
             instructions.get("text") if "text" in instructions else meta.get("instructions")
         )
         header = thread_header(meta, recorded_name(self._path.stem))
-        self.threads.own_thread, self._first_own_ordinal = (
-            header.thread,
-            header.first_own_ordinal or 0,
-        )
+        self.threads.own_thread_id = header.thread_id
+        self._first_own_ordinal = header.first_own_ordinal or 0
         created_ms = meta.time_ms("timestamp")
         yield SessionBegin(
-            id=header.thread,
+            id=header.thread_id,
             format=FORMAT,
             format_version=meta.text("cli_version"),
             title=header.title,
@@ -132,7 +130,7 @@ class CodexRollout:
             model=model,
             window=window,
             system=system_prompt if isinstance(system_prompt, str) and system_prompt else None,
-            parent=header.parent,
+            parent=header.parent_id,
         )
         yield GapRead(NO_TOOLS_SENTENCE)
         if header.first_own_ordinal:
@@ -196,7 +194,7 @@ class CodexRollout:
         item_type = item.text("type")
         role = item.text("role")
         if item_type in OUTPUT_TYPES:
-            result = result_of(item, time_ms, self.threads.thread_of_result(item))
+            result = result_of(item, time_ms, self.threads.thread_id_of_result(item))
             if self._parts:
                 self._waiting_results.append(result)
             else:
@@ -213,8 +211,8 @@ class CodexRollout:
         elif item_type == "agent_message":
             yield from self._complete_answer(time_ms)
             parts, encrypted_chars = agent_message(item)
-            author_thread = self.threads.thread_of(item.get("author")) or None
-            yield (message := self._message_to_model(parts, time_ms, author_thread))
+            author_id = self.threads.thread_id_of(item.get("author")) or None
+            yield (message := self._message_to_model(parts, time_ms, author_id))
             if encrypted_chars:
                 yield GapRead(ENCRYPTED_SENTENCE, message=message.id, chars=encrypted_chars)
         elif item_type not in IGNORED_TYPES:
@@ -255,8 +253,8 @@ class CodexRollout:
         parts = message_parts(item.at("content"))
         text = text_of_parts(parts)
         is_by_program = role != "user" or is_written_by_codex(text)
-        ended_thread = self.threads.ended_thread(text) if is_by_program else None
-        return self._message_to_model(parts, time_ms, ended_thread, by_program=is_by_program)
+        ended_id = self.threads.ended_thread_id(text) if is_by_program else None
+        return self._message_to_model(parts, time_ms, ended_id, by_program=is_by_program)
 
     def _message_to_model(
         self,
@@ -322,11 +320,8 @@ class CodexRollout:
         if not count or not turn_starts:
             return ()
         first_removed = turn_starts[-min(count, len(turn_starts))]
-        self._context_messages, removed_messages = (
-            context_messages[:first_removed],
-            context_messages[first_removed:],
-        )
-        return tuple(message_id for message_id, _ in removed_messages)
+        self._context_messages = context_messages[:first_removed]
+        return tuple(message_id for message_id, _ in context_messages[first_removed:])
 
     def _read_compaction(self, payload: JsonValue, time_ms: int | None) -> CompactionRead:
         summary = payload.text("message")

@@ -28,9 +28,9 @@ REVIEW_EVENTS = frozenset({"EnteredReviewMode", "entered_review_mode"})
 class ThreadHeader:
     """The header of a rollout: facts about its session."""
 
-    thread: str
+    thread_id: str
     """The session's id."""
-    parent: str | None
+    parent_id: str | None
     """Id of the thread that started this one as a subagent."""
     title: str
     first_own_ordinal: int | None
@@ -60,8 +60,8 @@ def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
     first_own_ordinal = meta.get("subagent_history_start_ordinal")
     has_own_ordinal = isinstance(first_own_ordinal, int) and not isinstance(first_own_ordinal, bool)
     return ThreadHeader(
-        thread=thread_id,
-        parent=parent_id or None,
+        thread_id=thread_id,
+        parent_id=parent_id or None,
         title=path.rpartition("/")[2],
         first_own_ordinal=first_own_ordinal if has_own_ordinal else None,
         has_copied_records=bool(parent_id)
@@ -75,7 +75,7 @@ def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
 class NamedThreads:
     """The other threads that a rollout names, in order, and the thread to which each call gave work."""
 
-    own_thread: str
+    own_thread_id: str
     """The id of the rollout's own thread."""
     possible_subagents: dict[str, None] = field(default_factory=dict)
     """Ids of the threads that may be the rollout's subagents, in order."""
@@ -111,11 +111,13 @@ class NamedThreads:
             self._open_spawn_calls.add(call_id)
         elif tool in FOLLOW_UP_CALLS:
             arguments = item.decoded("arguments")
-            addressed_threads = (self.thread_of(arguments.get(key)) for key in SUBAGENT_ARGUMENTS)
+            addressed_threads = (
+                self.thread_id_of(arguments.get(key)) for key in SUBAGENT_ARGUMENTS
+            )
             if thread_id := next(filter(None, addressed_threads), ""):
                 self._thread_by_call[call_id] = thread_id
 
-    def thread_of_result(self, item: JsonValue) -> str | None:
+    def thread_id_of_result(self, item: JsonValue) -> str | None:
         """Return the id of the thread to which a call gave work, given the call's result."""
         call_id = item.text("call_id")
         if call_id in self._open_spawn_calls:
@@ -123,15 +125,15 @@ class NamedThreads:
             self._add_started(call_id, item.decoded("output").get("agent_id"))
         return self._thread_by_call.get(call_id)
 
-    def ended_thread(self, text: str) -> str | None:
+    def ended_thread_id(self, text: str) -> str | None:
         """Return the id of the thread whose end a message reports; None where the message reports none."""
         content = text.strip().removeprefix(NOTICE_START).partition("</")[0]
         if content == text.strip():
             return None
         report = JsonValue(content).decoded()
         return (
-            self.thread_of(report.get("agent_path"))
-            or self.thread_of(report.get("agent_id"))
+            self.thread_id_of(report.get("agent_path"))
+            or self.thread_id_of(report.get("agent_id"))
             or None
         )
 
@@ -146,13 +148,13 @@ class NamedThreads:
 
     def _add_thread(self, thread_id: Any) -> bool:
         is_thread = isinstance(thread_id, str) and THREAD_ID.fullmatch(thread_id) is not None
-        if not is_thread or thread_id == self.own_thread:
+        if not is_thread or thread_id == self.own_thread_id:
             return False
         if len(self.possible_subagents) < MAX_THREADS:
             self.possible_subagents[thread_id] = None
         return thread_id in self.possible_subagents
 
-    def thread_of(self, name: Any) -> str:
+    def thread_id_of(self, name: Any) -> str:
         """Return the id of the thread with a path, a last name or an id; empty where the rollout started none."""
         thread_id = JsonValue(name).text()
         return (

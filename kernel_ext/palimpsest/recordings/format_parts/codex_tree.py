@@ -17,7 +17,7 @@ from palimpsest.recordings.format_parts.codex_threads import (
 )
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import JsonValue
-from palimpsest.recordings.reading.sources import too_deep
+from palimpsest.recordings.reading.sources import is_too_deep
 from palimpsest.store.disk import is_regular, open_regular
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
@@ -56,12 +56,12 @@ class RolloutTree:
                 file = self._headers_beside().get(thread_id, (None, None))[0]
             if file is None:
                 report("", f"The rollout of the subagent {thread_id} is not beside it.")
-            elif self._is_subagent(thread_id, file, threads.own_thread, report):
+            elif self._is_subagent(thread_id, file, threads.own_thread_id, report):
                 yield thread_id, file
         if threads.has_review:
             for thread_id, (file, header) in self._headers_beside().items():
                 if (
-                    header.parent == threads.own_thread
+                    header.parent_id == threads.own_thread_id
                     and thread_id not in threads.possible_subagents
                 ):
                     yield thread_id, file
@@ -70,7 +70,7 @@ class RolloutTree:
         header = _read_header(file)
         if header is None:
             report(file.name, "It is no rollout that can be read, and was left out.")
-        elif header.thread != thread_id or header.parent != parent_id:
+        elif header.thread_id != thread_id or header.parent_id != parent_id:
             report(
                 file.name, f"It does not name {parent_id} as the session that began it; left out."
             )
@@ -87,7 +87,7 @@ class RolloutTree:
             self._headers_by_thread = {}
             for file in _rollout_files(self._path.parent, MAX_HEADERS):
                 if file != self._path and (header := _read_header(file)) is not None:
-                    self._headers_by_thread.setdefault(header.thread, (file, header))
+                    self._headers_by_thread.setdefault(header.thread_id, (file, header))
         return self._headers_by_thread
 
 
@@ -99,11 +99,7 @@ def _folders(path: Path) -> Iterable[Path]:
     folders = [day_folder]
     for year in _numbered_folders(day_folder.parent.parent.parent):
         for month in _numbered_folders(year) if year.name >= day_folder.parts[-3] else ():
-            folders += (
-                later_day
-                for later_day in _numbered_folders(month)
-                if later_day.parts[-3:] > day_folder.parts[-3:]
-            )
+            folders += (d for d in _numbered_folders(month) if d.parts[-3:] > day_folder.parts[-3:])
     return folders
 
 
@@ -150,6 +146,6 @@ def _read_header(file: Path) -> ThreadHeader | None:
     record = JsonValue(line).decoded()
     header = record.at("payload")
     is_header = isinstance(header.raw, dict) and record.get("type") == "session_meta"
-    if not is_header or too_deep(header.raw):
+    if not is_header or is_too_deep(header.raw):
         return None
     return thread_header(header, recorded_name(file.stem))

@@ -79,7 +79,7 @@ class SampleEvents:
         )
 
     def _subagent_and_tool_span(self, span_id: str) -> tuple[str, str]:
-        """Return the ids of the innermost agent inside a tool's span, and of that span; both empty where there is none."""
+        """Return the ids of the innermost agent in a tool's span, and of that span; both empty where there is none."""
         agent_id = ""
         for outer_id in self._enclosing_ids(span_id):
             if self._type_by_span[outer_id] == "agent":

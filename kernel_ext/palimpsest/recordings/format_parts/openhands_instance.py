@@ -101,7 +101,7 @@ class _AgentSession:
 
 
 class _AgentSessions:
-    """Passes each event to the first agent or a delegate; stores delegates' values until the first agent's were yielded."""
+    """Passes events to the first agent or a delegate; stores delegates' values until the first agent's were yielded."""
 
     def __init__(self, reader: InstanceEvents, begin: SessionBegin) -> None:
         self._running = [_AgentSession(reader, begin.id, [])]
@@ -153,7 +153,7 @@ class _AgentSessions:
             title=event.text("args", "agent"),
             created=event.milliseconds("timestamp"),
             parent=parent.id,
-            parent_call=parent.reader.call_of(event),
+            parent_call=parent.reader.call_id_of(event),
         )
         delegate = _AgentSession(reader, session_id, [begin])
         self.delegate_values.append(delegate.values)

@@ -125,10 +125,6 @@ class SubagentCalls:
         """Return the id of the first subagent that begins with a prompt and has no call yet; empty where there is none."""
         subagent_ids = (subagent.id for subagent in self.subagents if subagent.prompt == prompt)
         return next(
-            (
-                subagent_id
-                for subagent_id in subagent_ids
-                if prompt and subagent_id not in self.call_by_subagent
-            ),
+            (s for s in subagent_ids if prompt and s not in self.call_by_subagent),
             "",
         )

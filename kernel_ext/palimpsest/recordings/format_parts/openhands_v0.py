@@ -68,11 +68,11 @@ class EventIndex:
     events_by_message: defaultdict[str, list[str]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    """The events of each message."""
+    """The ids of each message's events."""
     call_by_event: dict[str, str] = field(default_factory=dict)
-    """For each event that became a result, the result's call."""
+    """For each event that became a result, the id of the result's call."""
     message_by_call: dict[str, str] = field(default_factory=dict)
-    """The message of each call."""
+    """The id of each call's message."""
     position_by_message: dict[str, int] = field(default_factory=dict)
 
     def add(self, event_id: str, message_id: str) -> None:
@@ -81,7 +81,7 @@ class EventIndex:
         self.events_by_message[message_id].append(event_id)
         self.position_by_message.setdefault(message_id, len(self.position_by_message))
 
-    def forgotten_messages(
+    def forgotten_messages_and_calls(
         self, event_ids: Iterable[str]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the ids of messages whose events are all forgotten, and of other calls whose result is forgotten."""
@@ -126,7 +126,7 @@ class InstanceEvents:
     response_order: list[str] = field(init=False)
     """The ids of the responses in the order of their reports."""
     report_position: dict[str, int] = field(init=False)
-    """Position of each response in the reports."""
+    """Position of each response in the reports, by its id."""
     condensation_count: int = 0
     is_condensation_requested: bool = False
     """Whether the user requested the next condensation."""
@@ -149,19 +149,19 @@ class InstanceEvents:
         if action in UNSENT_EVENTS or observation in UNSENT_EVENTS or action == "system":
             return
         if action == "condensation":
-            yield from self._condensation(event, event_id)
+            yield from self._condensation_values(event, event_id)
         elif action == "condensation_request":
             self.is_condensation_requested = True
         elif action == "recall":
             return  # the recalled knowledge follows as its observation
         elif action and event.get("source") != "agent":
-            yield self._from_user(event, event_id)
+            yield self._user_message(event, event_id)
         elif action:
-            yield from self._from_agent(event, event_id, action)
+            yield from self._agent_message(event, event_id, action)
         elif observation:
-            yield from self._observation(event, event_id, observation)
+            yield from self._observation_values(event, event_id, observation)
 
-    def _from_user(self, event: JsonValue, event_id: str) -> MessageRead:
+    def _user_message(self, event: JsonValue, event_id: str) -> MessageRead:
         self.index.add(event_id, event_id)
         text = event.text("args", "content") or event.text("message")
         pictures = event.list_at("args", "image_urls")
@@ -174,7 +174,7 @@ class InstanceEvents:
             by_program=event.get("source") != "user",
         )
 
-    def _from_agent(self, event: JsonValue, event_id: str, action: str) -> Iterator[Recorded]:
+    def _agent_message(self, event: JsonValue, event_id: str, action: str) -> Iterator[Recorded]:
         response = event.at("tool_call_metadata", "model_response")
         response_key = response_id(event)
         if response_key and response_key in self.message_by_response:
@@ -212,19 +212,19 @@ class InstanceEvents:
 
         An event without calls has no response id: use the single report between the reports of its neighbours.
         """
-        unmentioned_ids = list[str]()
+        unused_ids = list[str]()
         for reported_id in islice(self.response_order, self.position, self.position + 2):
             if response_key or reported_id in self.response_ids:
                 break
-            unmentioned_ids.append(reported_id)
+            unused_ids.append(reported_id)
         if response_key in self.report_position:
             self.position = self.report_position[response_key] + 1
-        elif len(unmentioned_ids) == 1:
+        elif len(unused_ids) == 1:
             self.position += 1
-            return unmentioned_ids[0]
+            return unused_ids[0]
         return response_key
 
-    def call_of(self, event: JsonValue) -> str | None:
+    def call_id_of(self, event: JsonValue) -> str | None:
         """Return the id of an action's call."""
         recorded_id = event.id("tool_call_metadata", "tool_call_id")
         return self.call_by_recorded_id.get(recorded_id or f"call-{event.id('id')}")
@@ -239,7 +239,7 @@ class InstanceEvents:
         self.call_by_recorded_id[recorded_id] = call_id
         return call_id
 
-    def _observation(
+    def _observation_values(
         self, event: JsonValue, event_id: str, observation_type: str
     ) -> Iterator[Recorded]:
         output = event.text("content") or event.text("message")
@@ -263,16 +263,14 @@ class InstanceEvents:
             self.index.add(event_id, event_id)
             yield MessageRead(event_id, "user", (text,), created_ms, by_program=True)
 
-    def _condensation(self, event: JsonValue, event_id: str) -> Iterator[Recorded]:
+    def _condensation_values(self, event: JsonValue, event_id: str) -> Iterator[Recorded]:
         self.condensation_count += 1
         args = event.at("args")
         first, last = (args.count(f"forgotten_events_{end}_id") for end in ("start", "end"))
         event_ids = [str(number) for number in range(first, min(last, first + MAX_NUMBER) + 1)]
         if isinstance(args.get("forgotten_event_ids"), list):
-            event_ids = [
-                JsonValue(event_id).id() for event_id in args.list_at("forgotten_event_ids")
-            ]
-        yield from forgotten_events(
+            event_ids = [JsonValue(e).id() for e in args.list_at("forgotten_event_ids")]
+        yield from compaction_of_forgotten(
             self.index,
             event_ids,
             CompactionRead(
@@ -285,11 +283,11 @@ class InstanceEvents:
         self.is_condensation_requested = False
 
 
-def forgotten_events(
+def compaction_of_forgotten(
     index: EventIndex, event_ids: Iterable[str], compaction: CompactionRead
 ) -> Iterator[Recorded]:
     """Yield the compaction that forgets some events, after the removal of single results."""
-    message_ids, call_ids = index.forgotten_messages(event_ids)
+    message_ids, call_ids = index.forgotten_messages_and_calls(event_ids)
     for call_id in call_ids:
         yield ReducedRead(call_id, "", rule=CONDENSER_RULE)
     if message_ids or compaction.summary:

@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import Json
-from palimpsest.recordings.reading.sources import head_of, json_items, json_lines, too_deep
+from palimpsest.recordings.reading.sources import head_of, is_too_deep, json_items, json_lines
 
 SPANS_PREFIX = "resourceSpans.item.scopeSpans.item.spans.item"
 NANOSECONDS_PER_MS = 1_000_000
@@ -73,7 +73,7 @@ def _any_value(typed_value: JsonValue) -> Any:
 def decoded_attribute(value: JsonValue) -> JsonValue:
     """Return an attribute's object or list, which may be JSON text; NO_VALUE where it is nested too deeply."""
     decoded = value.decoded()
-    return NO_VALUE if too_deep(decoded.raw) else decoded
+    return NO_VALUE if is_too_deep(decoded.raw) else decoded
 
 
 def nanoseconds(recorded_ns: Any, iso_time: Any) -> int:

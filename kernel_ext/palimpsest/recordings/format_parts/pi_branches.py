@@ -17,15 +17,14 @@ MAX_UNREAD_LINES = 1_000
 class PiBranch(NamedTuple):
     """One path through the tree: its entries, and the entry after which it leaves another path."""
 
-    name: str
-    """The id of the branch's session."""
-    entries: frozenset[str] | None = None
+    session_id: str
+    entry_ids: frozenset[str] | None = None
     """Ids of the entries; None for all of a file whose entries have no ids."""
-    parent_branch: str | None = None
+    parent_session_id: str | None = None
     """Name of the path that it leaves; None for the first path."""
     branches_at: str | None = None
     """Id of the last message that both paths hold."""
-    copied_entries: frozenset[str] = frozenset()
+    copied_ids: frozenset[str] = frozenset()
     """Ids of the entries that the other path holds too."""
 
 
@@ -78,34 +77,32 @@ class PiTree:
                 continue
             branch_name = f"{session_id}/{own_ids[0]}" if number else session_id
             shared_ids = [entry_id for entry_id in path_ids if entry_id in branch_by_entry]
-            parent_branch = session_id if number else None
+            parent_session_id = session_id if number else None
             if shared_ids:
-                parent_branch = branch_by_entry[shared_ids[-1]]
+                parent_session_id = branch_by_entry[shared_ids[-1]]
             branch_by_entry |= dict.fromkeys(own_ids, branch_name)
             yield PiBranch(
                 branch_name,
                 frozenset(path_ids),
-                parent_branch,
-                self.last_message(shared_ids),
+                parent_session_id,
+                self.last_message_id(shared_ids),
                 frozenset(shared_ids),
             )
         if not leaf_ids:
             yield PiBranch(session_id, frozenset())
 
-    def entries(self) -> Collection[str]:
+    def entry_ids(self) -> Collection[str]:
         """Return the ids of all entries."""
         return self._parents.keys()
 
-    def newest_path(self) -> list[str]:
+    def newest_path_ids(self) -> list[str]:
         """Return the ids on the path to the last entry."""
         newest_id = next(reversed(self._parents), None)
         return [] if newest_id is None else self._path_to(newest_id)
 
-    def last_message(self, entry_ids: Sequence[str]) -> str | None:
+    def last_message_id(self, entry_ids: Sequence[str]) -> str | None:
         """Return the last of some entries' ids that is a message's."""
-        return next(
-            (entry_id for entry_id in reversed(entry_ids) if entry_id in self._message_ids), None
-        )
+        return next((e for e in reversed(entry_ids) if e in self._message_ids), None)
 
     def _path_to(self, leaf_id: str) -> list[str]:
         # A parent is always in an earlier line, so the path ends.

@@ -103,6 +103,7 @@ class _SessionReader:
         self._subagent_references: list[tuple[JsonValue, str | None]] = []
         """The references to subagents' trajectories, each with the id of the call that started the subagent."""
         self._embedded_trajectories: dict[str, Trajectory] = {}
+        """The subagents' trajectories inside the documents, by their ids."""
         self._context: list[ContextStep] = []
         """The steps in the context."""
         self._step_count = 0
@@ -153,7 +154,7 @@ class _SessionReader:
             yield TotalsRead(totals)
 
     def subagent_trajectories(self) -> list[SubagentTrajectory]:
-        """Return the subagents' trajectories, each with this session and the call that started it."""
+        """Return the subagents' trajectories, each with the ids of this session and of the call that started it."""
         trajectories: list[SubagentTrajectory] = []
         for reference, call_id in self._subagent_references:
             trajectory_id, path = reference.text("trajectory_id"), reference.text("trajectory_path")
@@ -191,16 +192,16 @@ class _SessionReader:
         while steps:
             step, steps = steps[0], steps[1:]
             steps = yield from self._read_step(step, steps)
-            self._subagent_references += self._steps.subagents(step)
+            self._subagent_references += self._steps.subagent_references(step)
 
     def _steps_of(self, document: Trajectory) -> list[JsonValue]:
-        checked: list[JsonValue] = []
+        valid_steps: list[JsonValue] = []
         for number, step in enumerate(map(JsonValue, document.value.list_at("steps")), 1):
             if step.get("source") in STEP_SOURCES:
-                checked.append(step)
+                valid_steps.append(step)
             else:
                 self._report(f"{document.place}, step {number}", "It is no step and was left out.")
-        return checked
+        return valid_steps
 
     def _read_step(
         self, step: JsonValue, later_steps: list[JsonValue]
@@ -209,14 +210,14 @@ class _SessionReader:
         management = step.at("extra", "context_management")
         boundary = management.get("boundary") if step.get("source") == "system" else None
         if boundary == "replace":
-            return (yield from self._compaction(step, later_steps))
+            return (yield from self._compaction_values(step, later_steps))
         if boundary == "truncate":
             yield from self._reductions(management)
         elif step.get("is_copied_context") is True:
             yield from self._messages_of_copies([step])
         else:
             step_id = self._next_step_id()
-            entries = list(self._steps.message(step, step_id))
+            entries = list(self._steps.step_values(step, step_id))
             ids = tuple(message.id for message in entries if isinstance(message, MessageRead))
             self._context.append((ids, _content_hash(step)))
             yield from entries
@@ -234,7 +235,7 @@ class _SessionReader:
             self._context.append(((step_id,), _content_hash(step)))
             yield MessageRead(step_id, "user", parts, by_program=True)
 
-    def _compaction(
+    def _compaction_values(
         self, step: JsonValue, later_steps: list[JsonValue]
     ) -> Generator[Recorded, None, list[JsonValue]]:
         """Yield a compaction, whose summary is the step's observation or else the next user message."""
@@ -246,10 +247,11 @@ class _SessionReader:
         management, metrics = (step.at("extra", key) for key in ("context_management", "metrics"))
         step_id = self._next_step_id()
         tail = self._context[len(self._context) - kept_count :]
+        tail_ids = (message_id for ids, _ in tail for message_id in ids)
         yield CompactionRead(
             step_id,
             summary,
-            keeps_from=tail[0][0][0] if tail else None,
+            keeps_from=next(tail_ids, None),
             created=step.milliseconds("timestamp", round_number=round),
             is_automatic=management.get("auto") is not False,
             tokens_before=management.integer("tokens_before"),
@@ -284,7 +286,7 @@ class _SessionReader:
         """Yield the output reductions that Palimpsest's export records; for other programs, a gap."""
         outputs = management.objects("outputs")
         for output in outputs:
-            call_id = self._steps.names.newest_call_id(output.text("tool_call_id"))
+            call_id = self._steps.call_ids.newest_call_id(output.text("tool_call_id"))
             if call_id is not None:
                 yield ReducedRead(
                     call_id,

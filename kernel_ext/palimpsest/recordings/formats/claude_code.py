@@ -103,7 +103,7 @@ class ClaudeCodeImporter:
         if has_main_session:
             summary_writers = _summary_writers(path, session_id, index)
             begin = SessionBegin(session_id, FORMAT)
-            if shared_part := shared_beginning(path, self, index.main_messages()):
+            if shared_part := shared_beginning(path, self, index.main_message_ids()):
                 begin = replace(
                     begin,
                     branch_of=shared_part.session,
@@ -115,15 +115,15 @@ class ClaudeCodeImporter:
         files = _subagents(path, session_id, report) if has_main_session else ()
         for file, file_index, file_report in chain(((path, index, report),), files):
             for thread_id, thread in file_index.threads.items():
-                agent_id = thread.agent or thread_id
+                agent_id = thread.agent_id or thread_id
                 if file_index is not index or thread_id:
                     begin = SessionBegin(
                         f"{session_id}/{agent_id}" if has_main_session else f"agent-{agent_id}",
                         FORMAT,
                         parent=parent_id,
-                        parent_call=index.agent_calls.get(agent_id)
-                        or index.workflow_calls.get(file.parent.name)
-                        or index.prompts.get(thread.prompt),
+                        parent_call=index.call_by_agent.get(agent_id)
+                        or index.call_by_run.get(file.parent.name)
+                        or index.call_by_prompt.get(thread.prompt_beginning),
                     )
                     yield from _thread_values(file, file_index, thread_id, begin, file_report)
 
@@ -140,7 +140,7 @@ class ClaudeCodeImporter:
 
     def message_ids(self, path: Path) -> Collection[str]:
         """Return the ids of the messages of a file's main session."""
-        return _index_of(path, discard_report).main_messages()
+        return _index_of(path, discard_report).main_message_ids()
 
 
 def _summary_writers(path: Path, session_id: str, index: ClaudeIndex) -> dict[str, str]:
@@ -153,7 +153,7 @@ def _summary_writers(path: Path, session_id: str, index: ClaudeIndex) -> dict[st
         for _, record in json_lines(file, discard_report):
             agent_id = agent_id or record.text("agentId")
             parent_uuid = record.text("parentUuid")
-            if parent_uuid and index.node_of(parent_uuid):
+            if parent_uuid and index.message_id_of_record(parent_uuid):
                 uuid_before_request = parent_uuid
         if agent_id and uuid_before_request:
             writer_ids[uuid_before_request] = f"{session_id}/{agent_id}"
@@ -268,9 +268,9 @@ class _PathReader:
     def read(self) -> Iterator[Recorded]:
         has_begun = False
         for number, record in json_lines(self._path, discard_report):
-            thread_id, node_id = self._index.lines.get(number, ("", ""))
+            thread_id, node_id = self._index.ids_by_line.get(number, ("", ""))
             is_on_path = (
-                node_id and thread_id == self._thread_id and node_id in self._branch_path.nodes
+                node_id and thread_id == self._thread_id and node_id in self._branch_path.node_ids
             )
             if not is_on_path:
                 title = record.text("aiTitle") or record.text("customTitle")
@@ -282,7 +282,7 @@ class _PathReader:
                 has_begun = True
                 yield self._path_begin(record)
                 yield GapRead(REQUESTS_NOT_RECORDED)
-            if number in self._index.gaps:
+            if number in self._index.gap_lines:
                 yield from self._answers.in_order(GapRead("Records before this one are missing."))
             yield from self._read_record(record, node_id, number)
         yield from self._answers.finish()
@@ -291,9 +291,9 @@ class _PathReader:
 
     def _path_begin(self, record: JsonValue) -> SessionBegin:
         begin, branch_path = self._session_begin, self._branch_path
-        if branch_path.first_own_message is not None:
+        if branch_path.first_own_id is not None:
             begin = SessionBegin(
-                f"{begin.id}/{branch_path.first_own_message}",
+                f"{begin.id}/{branch_path.first_own_id}",
                 FORMAT,
                 branch_of=begin.id,
                 branch_at=branch_path.branches_at,
@@ -350,7 +350,7 @@ class _PathReader:
         parts = texts_and_media(content)
         if not parts and results:
             return
-        if node_id not in self._branch_path.nodes or self._nodes[node_id].kind != "user":
+        if node_id not in self._branch_path.node_ids or self._nodes[node_id].kind != "user":
             node_id = record.text("uuid")  # text beside results
         first_text = next((part.text for part in parts if isinstance(part, Text)), "")
         yield MessageRead(
@@ -374,7 +374,7 @@ class _PathReader:
                 first_kept_uuid = record.text("compactMetadata", "preservedSegment", "headUuid")
                 writer_id = self._summary_writer_ids.get(record.text("logicalParentUuid"))
                 self._compaction = compaction_of(
-                    record, node_id, self._index.node_of(first_kept_uuid), writer_id
+                    record, node_id, self._index.message_id_of_record(first_kept_uuid), writer_id
                 )
             case "microcompact_boundary":
                 for call_id in record.list_at("microcompactMetadata", "compactedToolIds"):

@@ -81,21 +81,21 @@ class ClineImporter:
         if not path.is_dir():
             yield from _session_values(path, NO_VALUE, report)
             return
-        names = [child.name for child in path.iterdir() if child.name.endswith(MESSAGES_SUFFIX)]
+        file_names = [file.name for file in path.iterdir() if file.name.endswith(MESSAGES_SUFFIX)]
         # The main session of the folder comes first, then its subagents.
-        names.sort(key=lambda name: (_is_subagent(path / name), name))
-        if not names:
+        file_names.sort(key=lambda file_name: (_is_subagent(path / file_name), file_name))
+        if not file_names:
             raise UserError(f"{str(path)!r} holds no session of Cline.")
-        for name in names:
-            state_file = path / f"{name.removesuffix(MESSAGES_SUFFIX)}{COMPACTION_SUFFIX}"
-            if (path / name).is_symlink() or state_file.is_symlink():
+        for file_name in file_names:
+            state_file = path / f"{file_name.removesuffix(MESSAGES_SUFFIX)}{COMPACTION_SUFFIX}"
+            if (path / file_name).is_symlink() or state_file.is_symlink():
                 # A name in a copied folder may lead anywhere.
-                report(name, "It is a link and was left out.")
+                report(file_name, "It is a link and was left out.")
             else:
                 compaction_state = (
                     _compaction_state(state_file, report) if state_file.is_file() else NO_VALUE
                 )
-                yield from _session_values(path / name, compaction_state, report)
+                yield from _session_values(path / file_name, compaction_state, report)
 
 
 def _session_values(path: Path, compaction_state: JsonValue, report: Report) -> Iterator[Recorded]:
@@ -117,14 +117,14 @@ def _session_values(path: Path, compaction_state: JsonValue, report: Report) -> 
     covered_count = compaction_state.count("source_message_count")
     for index, message in enumerate(json_items(path, "messages.item", report)):
         if compaction_state and index == covered_count:
-            yield from reader.compaction_of(compaction_state)
+            yield from reader.read_compaction(compaction_state)
             compaction_state = NO_VALUE
         if isinstance(message, dict):
             yield from reader.read_message(JsonValue(message))
         else:
             report(f"message {index + 1}", "It is no JSON object and was left out.")
     if compaction_state:
-        yield from reader.compaction_of(compaction_state)
+        yield from reader.read_compaction(compaction_state)
 
 
 def _is_subagent(path: Path) -> bool:
@@ -187,13 +187,13 @@ class _ClineMessages:
         created_ms: int | None,
     ) -> MessageRead:
         metrics = message.at("metrics")
-        names = (message.text("modelInfo", field_name) for field_name in ("provider", "id"))
+        name_pieces = (message.text("modelInfo", field_name) for field_name in ("provider", "id"))
         return MessageRead(
             message_id,
             "assistant",
             tuple(parts),
             created_ms,
-            model="/".join(filter(None, names)),
+            model="/".join(filter(None, name_pieces)),
             usage=usage_of_whole_prompt(
                 metrics.tokens("inputTokens"),
                 metrics.tokens("outputTokens"),
@@ -204,7 +204,7 @@ class _ClineMessages:
             finish="tool-calls" if any(isinstance(part, Call) for part in parts) else "stop",
         )
 
-    def compaction_of(self, state: JsonValue) -> Iterator[Recorded]:
+    def read_compaction(self, state: JsonValue) -> Iterator[Recorded]:
         """Yield the compaction in a state file: its summary, and the messages that it replaced."""
         created_ms = state.milliseconds("updated_at")
         remaining_ids, outputs_by_call = dict[str, None](), dict[str, str]()

@@ -60,7 +60,7 @@ class CodexImporter:
 
 def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Recorded]:
     """Yield the sessions that a thread started, level by level; an unreadable session is skipped."""
-    tree, seen_ids = RolloutTree(path), {threads.own_thread}
+    tree, seen_ids = RolloutTree(path), {threads.own_thread_id}
     waiting_rollouts = [(threads, report, 1)]
     while waiting_rollouts:
         parent, parent_report, level = waiting_rollouts.pop(0)

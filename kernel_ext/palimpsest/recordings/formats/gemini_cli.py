@@ -259,8 +259,8 @@ class _GeminiChat:
         self._store_fingerprint(message_id, record)
 
     def _store_fingerprint(self, message_id: str, record: JsonValue) -> None:
-        content = fingerprint(record.as_text("content"))
-        self.yielded_messages[message_id] = content, bool(record.get("tokens"))
+        content_fingerprint = fingerprint(record.as_text("content"))
+        self.yielded_messages[message_id] = content_fingerprint, bool(record.get("tokens"))
 
     def _result(self, call: JsonValue) -> ResultRead:
         call_id, output = call.id("id"), _output(call.at("result"))
@@ -311,17 +311,15 @@ class _GeminiChat:
             yield RemovedRead(tuple(reversed(removed_ids)))
 
     def _replace_history(self, changes: JsonValue) -> Iterator[Recorded]:
-        """Take a new history from the program; yield what it changes: masked results, or a summary of removed messages."""
-        history = {
+        """Take a new history, and yield what it changes: masked results, or a summary of removed messages."""
+        entry_by_id = {
             message_id: entry
             for entry in changes.objects("messages")
             if entry.text("type") in SENT_TYPES and (message_id := entry.id("id"))
         }
-        removed_ids = tuple(
-            message_id for message_id in self.history_ids if message_id not in history
-        )
+        removed_ids = tuple(m for m in self.history_ids if m not in entry_by_id)
         added_entries = [
-            entry for message_id, entry in history.items() if message_id not in self.history_ids
+            entry for message_id, entry in entry_by_id.items() if message_id not in self.history_ids
         ]
         entries_with_content = [
             entry for entry in added_entries if any(_content(entry.at("content")))
@@ -329,7 +327,7 @@ class _GeminiChat:
         summary = next(
             (entry for entry in entries_with_content if entry.get("type") == "user"), NO_VALUE
         )
-        for entry in history.values():
+        for entry in entry_by_id.values():
             yield from self._changed_results(entry)
         if removed_ids:
             yield CompactionRead(
@@ -350,7 +348,7 @@ class _GeminiChat:
                 yield GapRead(NO_REQUEST_SENTENCE, chars=len(entry.as_text("content")))
         self.history_ids = dict.fromkeys(
             message_id
-            for message_id in history
+            for message_id in entry_by_id
             if message_id in self.yielded_messages or message_id in self.history_ids
         )
 

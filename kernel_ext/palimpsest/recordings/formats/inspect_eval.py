@@ -105,6 +105,7 @@ class _InspectSample:
     """The sample's file in the log, for reports."""
     report: Report
     looked_up_chars: int = 0
+    """Characters of attachments that were looked up so far."""
     pool: dict[int, InputMessage | str] = field(default_factory=dict)
     """Messages of the pool that were read, by their index; system prompts as text."""
 
@@ -119,31 +120,29 @@ class _InspectSample:
             )
         if not events.events_by_agent:
             self.report(self.file_name, "It holds no requests of an agent.")
-        session_ids = {
-            agent_span: self._session_id(agent_span) for agent_span in events.events_by_agent
-        }
-        # The sample's own agent, whose name is empty, comes before its subagents.
-        for agent_span in sorted(events.events_by_agent, key=bool):
+        session_ids = {a: self._session_id(a) for a in events.events_by_agent}
+        # The sample's own agent, whose id is empty, comes before its subagents.
+        for agent_id in sorted(events.events_by_agent, key=bool):
             session_begin = self._session_begin(
-                session_ids[agent_span], events.events_by_agent[agent_span]
+                session_ids[agent_id], events.events_by_agent[agent_id]
             )
-            if agent_span:
-                parent_span, call_id = events.started_by(agent_span)
+            if agent_id:
+                parent_agent_id, call_id = events.started_by(agent_id)
                 session_begin = replace(
                     session_begin,
-                    parent=session_ids.get(parent_span, self._session_id("")),
+                    parent=session_ids.get(parent_agent_id, self._session_id("")),
                     parent_call=call_id or None,
                 )
             yield session_begin
             yield from self._request_values(
-                events.events_by_agent[agent_span], events.run_by_call, session_begin.system or ""
+                events.events_by_agent[agent_id], events.run_by_call, session_begin.system or ""
             )
 
-    def _session_id(self, agent_span: str) -> str:
+    def _session_id(self, agent_id: str) -> str:
         evaluation = self.header.id("eval", "eval_id") or "eval"
         id_pieces = (evaluation, self.sample.id("id"), self.sample.id("epoch"))
         sample_id = self.sample.id("uuid") or "/".join(id_pieces)
-        return f"{sample_id}/{agent_span}" if agent_span else sample_id
+        return f"{sample_id}/{agent_id}" if agent_id else sample_id
 
     def _session_begin(self, session_id: str, events: list[JsonValue]) -> SessionBegin:
         evaluation = self.header.at("eval")
@@ -164,7 +163,7 @@ class _InspectSample:
         )
 
     def _request_values(
-        self, events: list[JsonValue], runs_by_call: dict[str, JsonValue], system_prompt: str
+        self, events: list[JsonValue], run_by_call: dict[str, JsonValue], system_prompt: str
     ) -> Iterator[Recorded]:
         inputs = RepeatedInputs()
         reduction: RecordedReduction | None = None
@@ -176,7 +175,7 @@ class _InspectSample:
                 continue
             if _writes_summary(event, next_event):
                 # Later requests may contain the summary in place of the results of the calls so far.
-                yield from self._results_without_request(call_ids, answered_call_ids, runs_by_call)
+                yield from self._results_without_request(call_ids, answered_call_ids, run_by_call)
                 continue
             new_system, messages = self._input_messages(event)
             created_ms = event.milliseconds("timestamp")
@@ -185,7 +184,7 @@ class _InspectSample:
                     yield value
                 elif value.call not in answered_call_ids:
                     answered_call_ids.add(value.call)
-                    yield _with_times(value, runs_by_call.get(value.call, NO_VALUE))
+                    yield _with_times(value, run_by_call.get(value.call, NO_VALUE))
             reduction = None
             if event.get("pending") is True:
                 self.report(self.file_name, "A request was not answered when the log was written.")
@@ -198,13 +197,13 @@ class _InspectSample:
                 yield GapRead(OTHER_SYSTEM_SENTENCE, message=answer.id, chars=len(new_system))
             if event.get("cache") == "read":
                 yield GapRead(FROM_CACHE_SENTENCE, message=answer.id)
-        yield from self._results_without_request(call_ids, answered_call_ids, runs_by_call)
+        yield from self._results_without_request(call_ids, answered_call_ids, run_by_call)
 
     def _results_without_request(
-        self, call_ids: list[str], answered_call_ids: set[str], runs_by_call: dict[str, JsonValue]
+        self, call_ids: list[str], answered_call_ids: set[str], run_by_call: dict[str, JsonValue]
     ) -> Iterator[Recorded]:
         for call_id in call_ids:
-            if call_id not in answered_call_ids and (run := runs_by_call.get(call_id)):
+            if call_id not in answered_call_ids and (run := run_by_call.get(call_id)):
                 answered_call_ids.add(call_id)
                 output = self._text(run.at("result")) or run.as_text("result")
                 error = run.text("error", "message")

@@ -109,7 +109,7 @@ class KimiCliImporter:
         return {WIRE_NAME, SUBAGENT_FOLDER, *OTHER_ENTRIES, *contexts}
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session, then its subagents in the order in which they began."""
+        """Yield the session's values, then its subagents' in the order in which they began."""
         wire = path / WIRE_NAME if path.is_dir() else path
         has_folder = wire.name == WIRE_NAME
         session_id = recorded_name(wire.absolute().parent.name if has_folder else wire.stem)
@@ -123,9 +123,7 @@ class KimiCliImporter:
         if not session.has_events:
             raise UserError(f"{str(path)!r} holds no event of Kimi CLI.")
         for agent_id in file_by_agent:
-            session.call_by_subagent.setdefault(
-                agent_id, session.call_by_resumed_agent.get(agent_id)
-            )
+            session.call_by_subagent.setdefault(agent_id, session.call_by_named_agent.get(agent_id))
         for number, (agent_id, call_id) in enumerate(session.call_by_subagent.items()):
             if number == MAX_SUBAGENTS:
                 report(wire.name, TOO_MANY_SENTENCE)
@@ -172,7 +170,9 @@ def _subagent_files(folder: Path) -> dict[str, Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    event_type: str
+    """An event with its time in milliseconds since 1970."""
+
+    type: str
     payload: JsonValue
     time_ms: int | None
 
@@ -195,7 +195,7 @@ def _window_in(events: Iterator[_Event]) -> int | None:
 def _subagent_events(path: Path, agent_id: str) -> Iterator[_Event]:
     """Yield the events of one subagent from its parent's file."""
     for event in _events(path, discard_report):
-        if event.event_type == "SubagentEvent" and _subagent_id(event.payload) == agent_id:
+        if event.type == "SubagentEvent" and _subagent_id(event.payload) == agent_id:
             inner = event.payload.at("event")
             yield _Event(inner.text("type"), inner.at("payload"), event.time_ms)
 
@@ -236,7 +236,7 @@ class _KimiSession:
         self._begin = begin
         self._contexts = contexts
         self._agents_with_file = agents_with_file
-        self._calls = CallIds()
+        self._call_ids = CallIds()
         self._context_ids: list[str] = []
         """Ids of the messages that requests still contain."""
         self._ids_since_clear: list[str] = []
@@ -247,10 +247,10 @@ class _KimiSession:
         self._pending_removal: RemovedRead | None = None
         """The removal of a cleared context's messages, which is yielded only when another prompt is sent."""
         self._compaction_count = 0
-        self._passed_compactions = 0
-        """Number of compactions of the context files that were passed."""
+        self._next_compaction_index = 0
+        """Index of the context files' compaction that is expected next."""
         self._prompt: tuple[JsonValue, int | None] | None = None
-        """The turn's prompt, until its first step shows that it is sent."""
+        """The turn's prompt and its time, until its first step shows that it is sent."""
         self._command_output = ""
         self._step: _Step | None = None
         self._context_tokens: int | None = None
@@ -258,7 +258,8 @@ class _KimiSession:
         self.has_events = False
         self.call_by_subagent: dict[str, str | None] = {}
         """Id of the call that started each subagent, by the subagent's id, in the order in which they began."""
-        self.call_by_resumed_agent: dict[str, str] = {}
+        self.call_by_named_agent: dict[str, str] = {}
+        """Id of the first call whose result names a subagent, by the subagent's id."""
 
     def subagent_session_id(self, agent_id: str) -> str:
         """Return the session id of a subagent."""
@@ -275,7 +276,7 @@ class _KimiSession:
                     GapRead(NO_TOOLS_SENTENCE),
                     GapRead(NO_REMINDERS_SENTENCE),
                 )
-            if handler := self._handlers.get(event.event_type):
+            if handler := self._handlers.get(event.type):
                 yield from handler(self, event.payload, event.time_ms)
         yield from self._finish_answer(None)
 
@@ -365,7 +366,7 @@ class _KimiSession:
         if tool == TIME_TRAVEL_TOOL:
             yield from self._gaps.once(WENT_BACK_SENTENCE)
         self._step.arguments[len(self._step.parts)] = [arguments]
-        self._step.parts.append(Call(self._calls.new_id(payload.id("id")), tool, {}))
+        self._step.parts.append(Call(self._call_ids.new_id(payload.id("id")), tool, {}))
 
     def _add_arguments(self, payload: JsonValue, _time_ms: int | None) -> Iterator[Recorded]:
         piece = payload.text("arguments_part")
@@ -408,7 +409,7 @@ class _KimiSession:
 
     def _add_result(self, payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         recorded_id = payload.id("tool_call_id")
-        call_id = self._calls.take_call_of_result(recorded_id) if recorded_id else None
+        call_id = self._call_ids.take_call_of_result(recorded_id) if recorded_id else None
         if call_id is None:
             yield GapRead("A result was recorded without its call.")
             return
@@ -429,7 +430,7 @@ class _KimiSession:
         started_id = match[1] if match else next(agents_of_call, None)
         is_known = started_id in self.call_by_subagent or started_id in self._agents_with_file
         if started_id:
-            self.call_by_resumed_agent.setdefault(started_id, call_id)
+            self.call_by_named_agent.setdefault(started_id, call_id)
         result = ResultRead(
             call_id,
             output,
@@ -451,14 +452,14 @@ class _KimiSession:
             return
         agent_id, call_id = _subagent_id(payload), _parent_call_id(payload)
         if agent_id and len(self.call_by_subagent) <= MAX_SUBAGENTS:
-            self.call_by_subagent.setdefault(agent_id, self._calls.newest_call_id(call_id))
+            self.call_by_subagent.setdefault(agent_id, self._call_ids.newest_call_id(call_id))
 
     # Compactions
 
     def _read_compaction(self, _payload: JsonValue, time_ms: int | None) -> Iterator[Recorded]:
         self._compaction_count += 1
         compaction_id = f"c{self._compaction_count}"
-        recorded_compaction, keeps_from = self._recorded_compaction()
+        recorded_compaction, keeps_from = self._take_recorded_compaction()
         is_command = self._prompt is not None
         yield CompactionRead(
             compaction_id,
@@ -472,26 +473,24 @@ class _KimiSession:
         yield from self._gaps.once(NO_SUMMARY_USAGE_SENTENCE)
         if recorded_compaction is None:
             yield from self._gaps.once(KEPT_UNKNOWN_SENTENCE)
-        start = self._context_ids.index(keeps_from) if keeps_from else len(self._context_ids)
-        self._context_ids = [compaction_id, *self._context_ids[start:]]
+        start_index = self._context_ids.index(keeps_from) if keeps_from else len(self._context_ids)
+        self._context_ids = [compaction_id, *self._context_ids[start_index:]]
         self._ids_since_clear.append(compaction_id)
         if self._step is not None:
             self._step.begun_ms = time_ms
 
-    def _recorded_compaction(self) -> tuple[KimiCompaction | None, str | None]:
-        """Return the next compaction of the context files, and the first message that it kept.
+    def _take_recorded_compaction(self) -> tuple[KimiCompaction | None, str | None]:
+        """Return the next compaction of the context files, and the id of the first message that it kept.
 
         A compaction is recognised by the messages that it kept, since a context file may be missing.
         """
         compactions = self._contexts.compactions
-        for number in range(self._passed_compactions, len(compactions)):
+        for number in range(self._next_compaction_index, len(compactions)):
             compaction = compactions[number]
             kept_ids = (self._id_by_content.get(key) for key in compaction.kept_keys)
-            keeps_from = next(
-                (message_id for message_id in kept_ids if message_id in self._context_ids), None
-            )
+            keeps_from = next((m for m in kept_ids if m in self._context_ids), None)
             if keeps_from or not compaction.kept_keys:
-                self._passed_compactions = number + 1
+                self._next_compaction_index = number + 1
                 return compaction, keeps_from
         return None, next(iter(self._context_ids[-KEPT_MESSAGE_COUNT:]), None)
 

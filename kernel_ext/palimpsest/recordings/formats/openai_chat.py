@@ -63,7 +63,7 @@ class OpenAIChatImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation as a session."""
-        reader: _ConversationReader | None = None
+        reader: _ChatReader | None = None
         session_count = 0
         for place, entry in _entries(path, report):
             conversation, is_pair = _as_conversation(entry, place, report), _is_pair(entry)
@@ -78,8 +78,8 @@ class OpenAIChatImporter:
             message_hashes = [message_hash(message) for message in messages]
             if reader is None or not reader.continues(message_hashes):
                 session_count += 1
-                reader = _ConversationReader()
-                yield self._begin(
+                reader = _ChatReader()
+                yield self._session_begin(
                     conversation, messages, f"{recorded_name(path.stem)}-{session_count}"
                 )
                 answer_count = sum(message.get("role") == "assistant" for message in messages)
@@ -89,7 +89,7 @@ class OpenAIChatImporter:
         if reader is None:
             raise UserError(f"{str(path)!r} holds no messages of a chat.")
 
-    def _begin(
+    def _session_begin(
         self, conversation: JsonValue, messages: list[JsonValue], session_id: str
     ) -> SessionBegin:
         metadata = conversation.at("metadata")
@@ -212,7 +212,7 @@ def _as_conversation(entry: JsonValue, place: str, report: Report) -> JsonValue:
     )
 
 
-class _ConversationReader:
+class _ChatReader:
     """Reads the entries of one session, each message once."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from palimpsest.recordings.format_parts.openhands_subagents import (
 from palimpsest.recordings.format_parts.openhands_v0 import (
     EventIndex,
     ReportedRequest,
-    forgotten_events,
+    compaction_of_forgotten,
     reported_requests,
 )
 from palimpsest.recordings.reading.importer import Head, Report
@@ -281,7 +281,7 @@ class _ConversationReader:
         event_kind = event.get("kind")
         if not self._belongs_to_answer(event):
             yield from self.finish()
-        yield from self._leave_branch(event_id, event.id("parent_id"))
+        yield from self._add_to_branch(event_id, event.id("parent_id"))
         match event_kind:
             case "ActionEvent":
                 self._add_action(event, event_id)
@@ -289,13 +289,13 @@ class _ConversationReader:
                 yield self._message(event, event_id)
             case "ObservationEvent" | "UserRejectObservation" | "AgentErrorEvent":
                 if self.answer:
-                    self.answer.results.append(self._result(event, event_id))
+                    self.answer.results.append(self._tool_result(event, event_id))
                 else:
-                    yield self._result(event, event_id)
+                    yield self._tool_result(event, event_id)
             case "CondensationRequest":
                 self.is_condensation_requested = True
             case "Condensation":
-                yield from self._condensation(event, event_id)
+                yield from self._condensation_values(event, event_id)
             case _:
                 pass  # pauses, hooks and changes of state are not sent
 
@@ -329,7 +329,7 @@ class _ConversationReader:
             finish=finish,
         )
 
-    def _leave_branch(self, event_id: str, parent_id: str) -> Iterator[Recorded]:
+    def _add_to_branch(self, event_id: str, parent_id: str) -> Iterator[Recorded]:
         """Add an event to the branch; yield the messages that were reverted, where it does not follow the last event."""
         last_id = next(reversed(self.branch_ids), "")
         if parent_id and parent_id != last_id and parent_id in self.branch_ids:
@@ -337,7 +337,7 @@ class _ConversationReader:
             while last_id != parent_id:
                 removed_ids.append(self.branch_ids.popitem()[0])
                 last_id = next(reversed(self.branch_ids))
-            if message_ids := self.index.forgotten_messages(removed_ids)[0]:
+            if message_ids := self.index.forgotten_messages_and_calls(removed_ids)[0]:
                 yield RemovedRead(message_ids)
         elif parent_id and last_id and parent_id != last_id:
             yield GapRead(OTHER_BRANCH_SENTENCE)
@@ -378,7 +378,7 @@ class _ConversationReader:
             by_program=event.get("source") != "user",
         )
 
-    def _result(self, event: JsonValue, event_id: str) -> ResultRead:
+    def _tool_result(self, event: JsonValue, event_id: str) -> ResultRead:
         call_id = event.id("tool_call_id")
         self.index.call_by_event[event_id] = call_id
         content = _content(event.at("observation", "content"))
@@ -392,11 +392,11 @@ class _ConversationReader:
             session=self.subagent_calls.add_result(call_id, event),
         )
 
-    def _condensation(self, event: JsonValue, event_id: str) -> Iterator[Recorded]:
+    def _condensation_values(self, event: JsonValue, event_id: str) -> Iterator[Recorded]:
         summary_request = self.requests_by_answer.get(
             event.id("llm_response_id"), ReportedRequest(None)
         )
-        yield from forgotten_events(
+        yield from compaction_of_forgotten(
             self.index,
             [JsonValue(forgotten_id).id() for forgotten_id in event.list_at("forgotten_event_ids")],
             CompactionRead(

@@ -88,7 +88,7 @@ class OtelGenAiImporter:
         if not sessions:
             raise UserError(f"{str(path)!r} holds no requests of a model by the GenAI conventions.")
         for session in sessions:
-            yield from session.values(trace.runs_by_call)
+            yield from session.values(trace.run_by_call)
 
 
 @dataclass(slots=True)
@@ -106,6 +106,7 @@ class _GenAiSpan:
     system: str = ""
     tools: tuple[ToolSpec, ...] | None = None
     messages: list[InputMessage] | None = None
+    """The input's messages; None where contents were not recorded."""
     answer: tuple[MessagePart, ...] = ()
     finish: str = ""
     is_compacted: bool = False
@@ -120,9 +121,10 @@ class _TracedSession:
     parent_call_id: str = ""
     title: str = ""
     depth: int = 0
+    """Number of agents around the one whose session it is."""
     requests: list[_GenAiSpan] = field(default_factory=list)
 
-    def values(self, runs_by_call: dict[str, _GenAiSpan]) -> Iterator[Recorded]:
+    def values(self, run_by_call: dict[str, _GenAiSpan]) -> Iterator[Recorded]:
         first_request = self.requests[0]
         yield SessionBegin(
             self.id,
@@ -145,7 +147,7 @@ class _TracedSession:
                 ):
                     if isinstance(value, ResultRead):
                         answered_call_ids.add(value.call)
-                        yield _with_times(value, runs_by_call.get(value.call))
+                        yield _with_times(value, run_by_call.get(value.call))
                     else:
                         yield value
             answer = inputs.add_answer(_answer(request, f"a{number}"))
@@ -158,7 +160,7 @@ class _TracedSession:
                 yield GapRead(COMPACTED_BY_PROVIDER_SENTENCE, message=answer.id)
             is_without_content |= request.messages is None and not answer.parts
         for call_id in call_ids:
-            if call_id not in answered_call_ids and (run := runs_by_call.get(call_id)):
+            if call_id not in answered_call_ids and (run := run_by_call.get(call_id)):
                 output = run.attributes.as_text("gen_ai.tool.call.result")
                 yield _with_times(ResultRead(call_id, output, is_error=bool(run.error)), run)
         if is_without_content:
@@ -170,7 +172,7 @@ class _GenAiTrace:
     """The spans of a file: requests, agents and runs of tools."""
 
     spans: dict[str, _GenAiSpan] = field(default_factory=dict)
-    runs_by_call: dict[str, _GenAiSpan] = field(default_factory=dict)
+    run_by_call: dict[str, _GenAiSpan] = field(default_factory=dict)
     """The span of each call's run, by the call's id."""
     messages: dict[bytes, InputMessage | str] = field(default_factory=dict)
     """Messages by their content, since requests repeat them; system prompts as text."""
@@ -205,7 +207,7 @@ class _GenAiTrace:
             names = ("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.tool.call.result")
             span.attributes = JsonValue({key: attributes.get(key) for key in names})
             if call_id := attributes.id("gen_ai.tool.call.id"):
-                self.runs_by_call.setdefault(call_id, span)
+                self.run_by_call.setdefault(call_id, span)
 
     def _read_request(self, span: _GenAiSpan, attributes: JsonValue) -> None:
         instructions = decoded_attribute(attributes.at("gen_ai.system_instructions"))
@@ -260,11 +262,8 @@ class _GenAiTrace:
 
     def _session(self, span: _GenAiSpan) -> _TracedSession:
         """Return the session of a request: its conversation, or the subagent that sent it."""
-        conversation_id, agent_spans, call_ids = (
-            span.conversation_id,
-            list[_GenAiSpan](),
-            list[str](),
-        )
+        conversation_id = span.conversation_id
+        agent_spans, call_ids = list[_GenAiSpan](), list[str]()
         for outer_span in self._enclosing_spans(span):
             if conversation_id.startswith("trace ") and not outer_span.conversation_id.startswith(
                 "trace "

@@ -92,13 +92,13 @@ class PiImporter:
             yield from _PiPath(header, PiBranch(session_id)).read(path, report)
             return
         tree = PiTree(path, report)
-        shared_part = shared_beginning(path, self, tree.newest_path())
+        shared_part = shared_beginning(path, self, tree.newest_path_ids())
         for branch in tree.branches(session_id, report):
-            if shared_part is not None and branch.parent_branch is None:
+            if shared_part is not None and branch.parent_session_id is None:
                 branch = branch._replace(
-                    parent_branch=shared_part.session,
-                    branches_at=tree.last_message(shared_part.messages),
-                    copied_entries=frozenset(shared_part.messages),
+                    parent_session_id=shared_part.session,
+                    branches_at=tree.last_message_id(shared_part.messages),
+                    copied_ids=frozenset(shared_part.messages),
                 )
             yield from _PiPath(header, branch).read(path, report)
 
@@ -116,7 +116,7 @@ class PiImporter:
 
     def message_ids(self, path: Path) -> Collection[str]:
         """Return the ids of all entries of a session's file."""
-        return PiTree(path, discard_report).entries()
+        return PiTree(path, discard_report).entry_ids()
 
 
 class FirstKeptMessages:
@@ -134,6 +134,7 @@ class FirstKeptMessages:
         self._message_ids: list[str] = []
         self._pending_first: int | None = None
         self._pending_last = 0
+        """The places of the first and the last entry since the newest message."""
 
     def add_entry(self, id_or_place: str | int) -> None:
         """Add an entry, by its id or its place."""
@@ -155,8 +156,8 @@ class FirstKeptMessages:
             self._message_ids.append(message_id)
             self._pending_first = None
 
-    def first_at(self, entry: Any) -> str | None:
-        """Return the id of the first message at or after an entry, given by id or place; None where there is none yet."""
+    def first_id_at(self, entry: Any) -> str | None:
+        """Return the id of the first message at or after an entry, given by id or place; None where none came yet."""
         entry_text = str(entry)
         if not self._message_ids or not ENTRY_NUMBER.fullmatch(entry_text):
             return self._message_by_entry.get(entry_text)
@@ -180,27 +181,27 @@ class _PiPath:
         self._kept_messages = FirstKeptMessages()
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        yield self._begin_session()
-        entries = self._branch.entries
+        yield self._session_begin()
+        entry_ids = self._branch.entry_ids
         for index, (number, entry) in enumerate(json_lines(path, report)):
             entry_type = entry.text("type")
-            id_or_place = index if entries is None else entry.text("id")
-            if entry_type != "session" and (entries is None or id_or_place in entries):
+            id_or_place = index if entry_ids is None else entry.text("id")
+            if entry_type != "session" and (entry_ids is None or id_or_place in entry_ids):
                 self._kept_messages.add_entry(id_or_place)
                 yield from self._read_entry(entry, entry_type, f"line {number}", report)
 
-    def _begin_session(self) -> SessionBegin:
+    def _session_begin(self) -> SessionBegin:
         header, branch = self._header, self._branch
         return SessionBegin(
-            id=branch.name,
+            id=branch.session_id,
             format="pi",
             format_version=str(header.count("version") or 1) if header else "",
             directory=header.text("cwd"),
             created=header.time_ms("timestamp"),
             model=self._model,
-            branch_of=branch.parent_branch,
+            branch_of=branch.parent_session_id,
             branch_at=branch.branches_at,
-            copied_messages=branch.copied_entries,
+            copied_messages=branch.copied_ids,
         )
 
     def _read_entry(
@@ -300,7 +301,7 @@ class _PiPath:
         return CompactionRead(
             id=entry.text("id") or f"m{self._message_count}",
             summary=entry.text("summary"),
-            keeps_from=self._kept_messages.first_at(first_kept_entry),
+            keeps_from=self._kept_messages.first_id_at(first_kept_entry),
             created=entry.time_ms("timestamp"),
             tokens_before=entry.integer("tokensBefore"),
             usage=_usage(entry.at("usage"))[0],

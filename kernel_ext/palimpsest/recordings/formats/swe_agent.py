@@ -145,9 +145,7 @@ def _recorded_messages(step: JsonValue) -> list[JsonValue]:
 
 
 def _system_prompt(messages: list[JsonValue]) -> str | None:
-    texts = [
-        text_of(message.get("content")) for message in messages if message.get("role") == "system"
-    ]
+    texts = [text_of(m.get("content")) for m in messages if m.get("role") == "system"]
     return "\n\n".join(texts) if texts else None
 
 

@@ -82,7 +82,7 @@ class CapturedAnswers:
         yield from session_join.end(report)
 
     def take_sent(self, answer: MessageRead) -> SentRead | None:
-        """Return the captured data of an answer's request, which counts as joined from now on; None where there is none."""
+        """Return the captured data of an answer's request, and count the request as joined; None where there is none."""
         for name in answer_names(answer):
             if name in self._sent_by_name:
                 surest_name, sent_parts = self._sent_by_name[name]

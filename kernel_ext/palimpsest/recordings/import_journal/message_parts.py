@@ -13,7 +13,7 @@ from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, Span, TextPart
 from palimpsest.transcript.values import ModelRef
 
-IMPORTED_AGENT = "imported"
+IMPORT_NOTE_KEY = "imported"
 """Key of the notes about the recording, in a session's metadata and as an extra field of its messages."""
 MAX_TITLE_CHARS = 80
 MAX_SEARCHED_CHARS = 10 * MAX_TITLE_CHARS
@@ -34,14 +34,14 @@ def part_of(
         case Thinking():
             recorded_facts = {"encrypted": value.encrypted or None, "tokens": value.tokens}
             known_facts = {name: fact for name, fact in recorded_facts.items() if fact is not None}
-            metadata = {IMPORTED_AGENT: known_facts} if known_facts else None
+            metadata = {IMPORT_NOTE_KEY: known_facts} if known_facts else None
             span = Span(start=time_ms, end=time_ms)
             return ReasoningPart(**ids, text=value.text, time=span, metadata=metadata)
         case Media(data=None):
             # The content is not in the recording, so this part is not shown to the model.
             text = f"[{value.name or value.mime}, which is not in the recording]"
             media_facts = {"media": value.mime, "name": value.name}
-            return TextPart(**ids, text=text, ignored=True, metadata={IMPORTED_AGENT: media_facts})
+            return TextPart(**ids, text=text, ignored=True, metadata={IMPORT_NOTE_KEY: media_facts})
         case Media():
             return FilePart(**ids, mime=value.mime, filename=value.name, url=data_url(value))
 
@@ -59,7 +59,7 @@ def recording_note(recorded_id: str, *, has_time: bool, **facts: Any) -> dict[st
     """Return the field of a message's info with a note: the message's recorded id, and further recorded facts."""
     note: dict[str, Any] = {"id": recorded_id, **({} if has_time else {"timed": False})}
     note |= {name: value for name, value in facts.items() if value is not None}
-    return {IMPORTED_AGENT: note}
+    return {IMPORT_NOTE_KEY: note}
 
 
 def title_of(value: MessageRead) -> str:

@@ -24,7 +24,7 @@ MAX_OPEN_CALLS = 1_000
 MAX_BEGINNING_CHARS = 40
 """Maximum characters of an ended call's output that are stored."""
 SUBAGENT_KEY = "task"
-"""Key in a call's metadata for the session of a subagent, as in Palimpsest's own tool."""
+"""Key in a call's metadata for the session id of a subagent, as in Palimpsest's own tool."""
 NO_RESULT_SENTENCE = "No result of this call was recorded."
 
 
@@ -40,7 +40,7 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True)
 class EndedCall:
-    """The position of an ended call's part."""
+    """The position of an ended call's part, with the length and the beginning of its output."""
 
     message_id: str
     part_id: str

@@ -258,9 +258,7 @@ def installed_importers() -> Sequence[AnyImporter]:
     The metadata of all distributions are read once, and again when something was installed or removed: they are
     hundreds of files, and this function is called for each file of a folder of recordings.
     """
-    return _importers_in(
-        tuple((search_entry, _modified_ns(search_entry)) for search_entry in sys.path)
-    )
+    return _importers_in(tuple((s, _modified_ns(s)) for s in sys.path))
 
 
 def _modified_ns(search_entry: str) -> int | None:

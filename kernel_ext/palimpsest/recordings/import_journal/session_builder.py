@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from palimpsest.recordings.import_journal.derived_ids import DerivedIds
 from palimpsest.recordings.import_journal.message_parts import (
     UNKNOWN_NAME,
     error_of,
@@ -21,7 +22,6 @@ from palimpsest.recordings.import_journal.message_parts import (
     title_of,
 )
 from palimpsest.recordings.import_journal.open_calls import OpenCalls
-from palimpsest.recordings.import_journal.recorded_names import DerivedIds
 from palimpsest.recordings.import_journal.session_facts import RecordingFacts
 from palimpsest.recordings.reading.recorded import (
     Call,
@@ -38,7 +38,7 @@ from palimpsest.recordings.reading.recorded import (
     TotalsRead,
     UsageRead,
 )
-from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, RULE
+from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, IMPORT_RULE
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import (
@@ -112,7 +112,7 @@ class SessionBuilder:
     def events(self, value: Recorded) -> Iterator[Event]:
         """Yield the events of the next value; raises NotJournaled for a value that does not fit the session."""
         if not (isinstance(value, MessageRead) and value.is_summary):
-            yield from self._empty_summary()
+            yield from self._empty_summary_events()
             self._awaited_summary = None
         if isinstance(value, SessionBegin):
             raise NotJournaled("A session begins inside another one.")
@@ -138,7 +138,7 @@ class SessionBuilder:
 
     def closing_events(self) -> Iterator[Event]:
         """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
-        yield from self._empty_summary()
+        yield from self._empty_summary_events()
         self._report_copied()
         for part in self._calls.unanswered():
             yield PartUpdated.unchecked(part=part)
@@ -149,7 +149,7 @@ class SessionBuilder:
         self._newest_answers.clear()
         self._calls = OpenCalls()
 
-    def _empty_summary(self) -> Iterator[Event]:
+    def _empty_summary_events(self) -> Iterator[Event]:
         if self._awaited_summary is not None:
             marker_id, compaction = self._awaited_summary
             yield from self._summary_events(marker_id, compaction, "")
@@ -180,7 +180,7 @@ class SessionBuilder:
         yield MessageUpdated.unchecked(info=info)
         for index, part in enumerate(value.parts):
             if not isinstance(part, Call):
-                ids = self._part_ids(info.id, str(index))
+                ids = self._id_fields(info.id, str(index))
                 yield PartUpdated.unchecked(
                     part=part_of(part, ids, created_ms, synthetic=value.by_program)
                 )
@@ -245,11 +245,11 @@ class SessionBuilder:
     def _answer_part_events(self, value: MessageRead, info: AssistantMessage) -> Iterator[Event]:
         yield MessageUpdated.unchecked(info=info)
         yield PartUpdated.unchecked(
-            part=StepStartPart.unchecked(**self._part_ids(info.id, "start"))
+            part=StepStartPart.unchecked(**self._id_fields(info.id, "start"))
         )
         created_ms = info.time.created
         for index, part in enumerate(value.parts):
-            ids = self._part_ids(info.id, str(index))
+            ids = self._id_fields(info.id, str(index))
             if isinstance(part, Call):
                 for abandoned_part in self._calls.give_up_before(part.id):
                     yield PartUpdated.unchecked(part=abandoned_part)
@@ -264,7 +264,7 @@ class SessionBuilder:
         if len(self._newest_answers) > MAX_STORED_ANSWERS:
             self._newest_answers.popitem(last=False)
 
-    def _part_ids(self, message_id: str, position: str) -> Json:
+    def _id_fields(self, message_id: str, position: str) -> Json:
         return {
             "id": self._derived_ids.part_id(message_id, position),
             "session_id": self._derived_ids.session_id,
@@ -275,7 +275,7 @@ class SessionBuilder:
         usage, time = info.tokens, info.time
         duration_ms = (time.completed or time.created) - time.created
         return StepFinishPart(
-            **self._part_ids(info.id, "finish"),
+            **self._id_fields(info.id, "finish"),
             reason=info.finish or UNKNOWN_NAME,
             cost=info.cost,
             tokens=usage,
@@ -321,7 +321,7 @@ class SessionBuilder:
         decision_id = self._derived_ids.decision_id(ended_call.part_id, self._decision_count)
         part_ids = {"message_id": ended_call.message_id, "part_id": ended_call.part_id}
         yield DecisionMade(
-            decision=Decision(id=decision_id, rule=RULE, **part_ids, **decision_fields)
+            decision=Decision(id=decision_id, rule=IMPORT_RULE, **part_ids, **decision_fields)
         )
 
     def _usage_events(self, value: UsageRead) -> Iterator[Event]:
@@ -362,7 +362,7 @@ class SessionBuilder:
         yield MessageUpdated.unchecked(info=info)
         yield PartUpdated.unchecked(
             part=CompactionPart(
-                **self._part_ids(info.id, "marker"),
+                **self._id_fields(info.id, "marker"),
                 auto=value.is_automatic,
                 tail_start_id=None
                 if first_kept_id is None
@@ -414,7 +414,7 @@ class SessionBuilder:
         yield MessageUpdated.unchecked(info=info)
         if summary_text:
             yield PartUpdated.unchecked(
-                part=TextPart(**self._part_ids(info.id, "0"), text=summary_text)
+                part=TextPart(**self._id_fields(info.id, "0"), text=summary_text)
             )
         if value.usage is not None:
             self.facts.add_usage(value.usage, None)

@@ -2,8 +2,8 @@
 
 import json
 
+from palimpsest.recordings.import_journal.derived_ids import DerivedIds
 from palimpsest.recordings.import_journal.message_parts import UNKNOWN_NAME, model_ref
-from palimpsest.recordings.import_journal.recorded_names import DerivedIds
 from palimpsest.recordings.reading.recorded import Json, MessageRead, SentRead, SessionBegin
 from palimpsest.store.interface import Store
 from palimpsest.transcript.redaction.secret_patterns import scrub

@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from palimpsest.recordings.import_journal.message_parts import IMPORTED_AGENT
-from palimpsest.recordings.import_journal.recorded_names import DerivedIds
+from palimpsest.recordings.import_journal.derived_ids import DerivedIds
+from palimpsest.recordings.import_journal.message_parts import IMPORT_NOTE_KEY
 from palimpsest.recordings.import_journal.running_hash import ProcessHash, RunningHash
 from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
 from palimpsest.recordings.reading.reading_budget import CountedValue, value_leaves
@@ -23,7 +23,7 @@ from palimpsest.store.exchange.written_checkpoint import write_recording_checkpo
 from palimpsest.store.interface import Store, Writer
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.message_facts import MessageFacts
-from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
+from palimpsest.store.session_state.message_index import MIN_INDEXED_MESSAGES
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import ToolPending
 from palimpsest.transcript.redaction.secret_patterns import scrub
@@ -42,7 +42,7 @@ from palimpsest.transcript.visible_text import visible_line
 IMPORTER_VERSION = 1
 """Version of the builder's results; increased when it builds other events from the same values."""
 BATCH_BYTES = 300_000
-"""Bytes of content after which a batch is written: batches of seven times the size take 20 MB more, and save no time."""
+"""Bytes of content after which a batch is written: batches seven times as large take 20 MB more, and save no time."""
 MAX_KEPT_PROBLEMS = 50
 """Maximum number of unreadable places that are stored with a session; the others are counted."""
 AGAIN_REASON = "imported again"
@@ -62,6 +62,7 @@ class _ExistingSession:
     seq: int
     """Number of the newest record."""
     note: Json
+    """The note on the import in the session's metadata."""
 
     @property
     def value_count(self) -> int:
@@ -129,7 +130,7 @@ class SessionJournal:
                 if isinstance(event, SessionDeleted):
                     raise Differs
                 if isinstance(event, SessionUpdated | SessionCreated):
-                    note = (event.session.metadata or {}).get(IMPORTED_AGENT)
+                    note = (event.session.metadata or {}).get(IMPORT_NOTE_KEY)
                     if not isinstance(note, dict) or not note.get("values"):
                         raise Differs
                     return _ExistingSession(event.session, newest_seq, note)
@@ -215,7 +216,7 @@ class SessionJournal:
             if is_complete:
                 self._events.extend(self._builder.closing_events())
             self._write_events(is_complete=is_complete, sync=True)
-            is_long = self._has_summary or self._builder.message_count >= INDEXED_MESSAGES
+            is_long = self._has_summary or self._builder.message_count >= MIN_INDEXED_MESSAGES
             if is_complete and is_long and self._store.opens_from_checkpoint:
                 self._write_checkpoint()
         if existing is None:
@@ -321,7 +322,7 @@ class SessionJournal:
         existing = self._existing
         if existing is None:
             return info.model_copy(
-                update={"title": self._title(), "metadata": {IMPORTED_AGENT: origin}}
+                update={"title": self._title(), "metadata": {IMPORT_NOTE_KEY: origin}}
             )
         changes: Json = {
             "time": existing.session.time.model_copy(update={"updated": info.time.updated}),
@@ -329,7 +330,7 @@ class SessionJournal:
             "cost": info.cost,
             "tokens": info.tokens,
             "unpriced": info.unpriced,
-            "metadata": {**(existing.session.metadata or {}), IMPORTED_AGENT: origin},
+            "metadata": {**(existing.session.metadata or {}), IMPORT_NOTE_KEY: origin},
         }
         if existing.session.title == existing.note.get("title"):
             changes["title"] = self._title()

@@ -40,9 +40,7 @@ def result_ids(message: JsonValue) -> tuple[str, ...]:
     """Return the recorded ids of the calls of which a message is the result."""
     call_ids = message.get("tool_call_ids")
     recorded_ids = call_ids if isinstance(call_ids, list) else [message.get("tool_call_id")]
-    return tuple(
-        recorded_id for recorded_id in recorded_ids if isinstance(recorded_id, str) and recorded_id
-    )
+    return tuple(r for r in recorded_ids if isinstance(r, str) and r)
 
 
 class ChatStream:

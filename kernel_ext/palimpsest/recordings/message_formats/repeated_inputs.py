@@ -30,6 +30,7 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.transcript.values import Usage
 
 EntryKey = tuple[str, ...]
+"""What identifies an entry: its type (a role, ``calls`` or ``result``), then hashes of contents or ids of calls."""
 Parts = tuple[MessagePart, ...]
 NO_REQUEST_SENTENCE = "The request that made this answer is not in the recording."
 CHANGED_SENTENCE = "A later request shows this message in another form, which is not kept."
@@ -69,8 +70,11 @@ class _InputEntry:
     key: EntryKey
     message_id: str
     call_id: str = ""
+    """For a result: the imported id of its call."""
     shown_hash: bytes = b""
+    """For a result: the hash of its output as last sent."""
     whole_hash: bytes = b""
+    """For a result: the hash of its output as first sent."""
     call_id_pairs: tuple[tuple[str, str], ...] = ()
     """An answer's calls: the recorded id and the imported id of each."""
 
@@ -129,10 +133,10 @@ class RepeatedInputs:
         """The entries of the last request's input, with its answer."""
         self._messages: list[InputMessage] = []
         """The last request's messages."""
-        self._counts_after_message: list[_InputCounts] = [_InputCounts()]
+        self._counts_after: list[_InputCounts] = [_InputCounts()]
         """The counts after each message of the last request; first those before its first message."""
-        self._call_id_uses: dict[str, int] = {}
-        self._message_id_uses: dict[str, int] = {}
+        self._call_id_counts: dict[str, int] = {}
+        self._message_id_counts: dict[str, int] = {}
         self._newest_call_ids: dict[str, str] = {}
         """The imported id of the newest call, by its recorded id."""
         self._message_by_call: dict[str, str] = {}
@@ -152,9 +156,9 @@ class RepeatedInputs:
             if message is not earlier_message and message != earlier_message:
                 break
             same_count += 1
-        self._counts_after_message = self._counts_after_message[: same_count + 1]
-        start = self._counts_after_message[-1]
-        entries = self._entries[: start.entry_count]
+        self._counts_after = self._counts_after[: same_count + 1]
+        start_counts = self._counts_after[-1]
+        entries = self._entries[: start_counts.entry_count]
         imported_call_ids = {
             recorded_id: imported_id
             for entry in entries
@@ -162,7 +166,7 @@ class RepeatedInputs:
         }
         request = _CurrentRequest(created_ms, reduction, imported_call_ids)
         for stayed_entry, shown_entry, changed_range in self._match_entries(
-            all_messages[same_count:], start
+            all_messages[same_count:], start_counts
         ):
             yield from self._apply_range(changed_range, request)
             entries += changed_range.resulting_entries
@@ -190,7 +194,7 @@ class RepeatedInputs:
         recorded_parts, _ = _with_call_ids(
             answer.parts, sum(len(entry.call_id_pairs) for entry in self._entries)
         )
-        imported_id = _unused_id(answer.id, self._message_id_uses)
+        imported_id = _unused_id(answer.id, self._message_id_counts)
         entry, imported_parts = self._entry_of_answer(imported_id, recorded_parts)
         self._entries.append(entry)
         return replace(answer, id=imported_id, parts=imported_parts)
@@ -214,20 +218,20 @@ class RepeatedInputs:
         """Store the counts after each message, up to the first message whose entries are not in the list."""
         numbered_entries = iter(
             enumerate(
-                self._entries[self._counts_after_message[-1].entry_count :],
-                self._counts_after_message[-1].entry_count + 1,
+                self._entries[self._counts_after[-1].entry_count :],
+                self._counts_after[-1].entry_count + 1,
             )
         )
         for message in messages:
-            last_counts = self._counts_after_message[-1]
+            last_counts = self._counts_after[-1]
             shown_entries = list(_shown_entries([message], last_counts))
             entries = [next(numbered_entries, (0, None)) for _ in shown_entries]
             if any(
-                not entry or entry.key != entry_shown.key
-                for (_, entry), entry_shown in zip(entries, shown_entries, strict=True)
+                not entry or entry.key != shown_entry.key
+                for (_, entry), shown_entry in zip(entries, shown_entries, strict=True)
             ):
                 return
-            self._counts_after_message.append(
+            self._counts_after.append(
                 _InputCounts(
                     entries[-1][0] if entries else last_counts.entry_count,
                     last_counts.call_count + sum(isinstance(part, Call) for part in message.parts),
@@ -236,20 +240,20 @@ class RepeatedInputs:
             )
 
     def _match_entries(
-        self, messages: Iterable[InputMessage], start: _InputCounts
+        self, messages: Iterable[InputMessage], start_counts: _InputCounts
     ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _ChangedRange]]:
         """Yield each entry that stayed, as it was and is, with the changes before it; last the changes at the end."""
-        earlier_entries = self._entries[start.entry_count :]
+        earlier_entries = self._entries[start_counts.entry_count :]
         indexes_by_key: defaultdict[EntryKey, list[int]] = defaultdict(list)
         for index, entry in enumerate(earlier_entries):
             indexes_by_key[entry.key].append(index)
         next_index, new_entries = 0, list[_ShownEntry]()
-        for shown_entry in _shown_entries(messages, start):
-            candidates = indexes_by_key.get(shown_entry.key, [])
-            if (candidate := bisect_left(candidates, next_index)) == len(candidates):
+        for shown_entry in _shown_entries(messages, start_counts):
+            candidate_indexes = indexes_by_key.get(shown_entry.key, [])
+            if (position := bisect_left(candidate_indexes, next_index)) == len(candidate_indexes):
                 new_entries.append(shown_entry)
                 continue
-            index = candidates[candidate]
+            index = candidate_indexes[position]
             changes = _ChangedRange(earlier_entries[next_index:index], new_entries, is_last=False)
             yield earlier_entries[index], shown_entry, changes
             next_index, new_entries = index + 1, []
@@ -313,11 +317,11 @@ class RepeatedInputs:
         """Return whether the user took back the last messages: a prompt and all after it, or an answer to retry."""
         if not changed_range.is_last or len(removed_ids) >= len(self._entries):
             return False
-        first_fields = [entry.key[0] for entry in changed_range.removed_entries]
+        entry_types = [entry.key[0] for entry in changed_range.removed_entries]
         return (
-            first_fields[0] == "user"
+            entry_types[0] == "user"
             or not any(entry.key[0] == "user" for entry in changed_range.new_entries)
-            or (self._is_captured and "user" not in first_fields)
+            or (self._is_captured and "user" not in entry_types)
         )
 
     def _add_new_entry(
@@ -386,7 +390,7 @@ class RepeatedInputs:
     def _entry_of_answer(self, message_id: str, recorded_parts: Parts) -> tuple[_InputEntry, Parts]:
         """Return the entry of an answer, and its parts with the ids of calls that are unique in the session."""
         imported_parts = tuple(
-            replace(part, id=_unused_id(part.id, self._call_id_uses))
+            replace(part, id=_unused_id(part.id, self._call_id_counts))
             if isinstance(part, Call)
             else part
             for part in recorded_parts
@@ -405,7 +409,7 @@ class RepeatedInputs:
 
     def _new_message_id(self, letter: str) -> str:
         self._new_id_count += 1
-        return _unused_id(f"{letter}{self._new_id_count}", self._message_id_uses)
+        return _unused_id(f"{letter}{self._new_id_count}", self._message_id_counts)
 
 
 def _unused_id(base_id: str, use_counts: dict[str, int]) -> str:
@@ -419,8 +423,10 @@ def _unused_id(base_id: str, use_counts: dict[str, int]) -> str:
     return free_id
 
 
-def _shown_entries(messages: Iterable[InputMessage], start: _InputCounts) -> Iterator[_ShownEntry]:
-    call_count, result_count = start.call_count, start.result_count
+def _shown_entries(
+    messages: Iterable[InputMessage], start_counts: _InputCounts
+) -> Iterator[_ShownEntry]:
+    call_count, result_count = start_counts.call_count, start_counts.result_count
     for message in messages:
         if message.shown_entries:
             call_count += sum(isinstance(part, Call) for part in message.parts)

@@ -125,10 +125,7 @@ class RequestComparison:
         """Return the position of a message that was sent before, after messages that were inserted before it."""
         if position >= len(message_hashes) or message_hashes[position] == sent.content_hash:
             return position
-        if any(
-            sent_message.content_hash == message_hashes[position]
-            for sent_message in self._sent_messages
-        ):
+        if any(s.content_hash == message_hashes[position] for s in self._sent_messages):
             return position
         hashes_ahead = message_hashes[position + 1 : position + 1 + MAX_MESSAGES_AHEAD]
         if sent.is_result or sent.content_hash not in hashes_ahead:
@@ -218,7 +215,7 @@ class RequestComparison:
                 yield ReducedRead(result.call, shown_text, self._rule)
 
     def _take_from_history(self, message: JsonValue, content_hash: bytes) -> JsonValue:
-        """Take a new message from the history if it is the next one there, and return it; else return the message itself."""
+        """Return a new message as the history has it, and take it from there; the message itself if it is not the next."""
         if not self._history:
             return message
         next_message = self._history[-1]

@@ -101,7 +101,7 @@ class _ThreadReader:
     _index: StreamIndex
     _thread: StreamThread
     _model: str = ""
-    _has_message: bool = False
+    _has_prompt: bool = False
     _has_answer: bool = False
     _has_text: bool = False
     """Whether an answer with text was printed."""
@@ -109,7 +109,7 @@ class _ThreadReader:
     """Whether the newest answer has calls, so that another one follows."""
     _compaction: CompactionRead | None = None
     _turn_answers: list[tuple[str, Usage | None]] = field(default_factory=list)
-    """The ids of the turn's first two answers, each with the usage counted at its begin; None where the final one is known."""
+    """Ids of the turn's first two answers, each with its usage when it began; None where the final usage is known."""
     _gaps: UniqueGaps = field(default_factory=UniqueGaps)
     _totals: ClaudeTotals = field(default_factory=ClaudeTotals)
     _answers: UnfinishedAnswers = field(init=False)
@@ -122,20 +122,20 @@ class _ThreadReader:
         self._model = begin.model
         if thread.call_id:
             begin = SessionBegin(
-                thread.name,
+                thread.own_session_id,
                 FORMAT,
                 begin.format_version,
                 directory=begin.directory,
                 created=begin.created,
-                parent=self._index.parent_of(thread),
+                parent=self._index.parent_session_id_of(thread),
                 parent_call=thread.call_id,
             )
         yield begin
         yield GapRead(NOT_PRINTED_SENTENCE)
-        for number, record in printed_records(path, discard_report, thread.records):
+        for number, record in printed_records(path, discard_report, thread.record_numbers):
             if self._index.session_and_call_ids(record) == (thread.session_id, thread.call_id):
                 yield from self._read_record(number, record)
-            elif number == thread.result_record:
+            elif number == thread.result_record_number:
                 yield from self._last_answer(record)
         yield from self._answers.finish()
         if self._compaction is not None:
@@ -158,11 +158,11 @@ class _ThreadReader:
 
     def _read_answer_record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         yield from self._answers.in_order(*self._compaction_without_summary())
-        if not self._has_message:
+        if not self._has_prompt:
             yield from self._answers.in_order(*self._gaps.once(NO_PROMPT_SENTENCE))
         message_id = message_id_of(number, record)
         self._answers.add(message_id, record)
-        if number >= self._thread.last_records.get(message_id, 0):
+        if number >= self._thread.last_record_by_answer.get(message_id, 0):
             yield from self._answers.complete(message_id)
             if len(self._turn_answers) < 2:
                 self._turn_answers.append((message_id, self._usage_at_begin(message_id, record)))
@@ -172,7 +172,7 @@ class _ThreadReader:
     def _usage_at_begin(self, message_id: str, record: JsonValue) -> Usage | None:
         """Return the usage that was counted when an answer began; None where its final usage is known."""
         message = record.at("message")
-        is_known = message_id in self._thread.answer_ends or bool(message.get("stop_reason"))
+        is_known = message_id in self._thread.end_by_answer or bool(message.get("stop_reason"))
         return None if is_known else usage_of(message.at("usage"))
 
     def _unknown_output_gap(self) -> Iterator[Recorded]:
@@ -206,7 +206,7 @@ class _ThreadReader:
         self._model = model_of(records[-1].at("message")) or self._model
         answer = answer_of(message_id, records, self._model)
         has_calls = any(isinstance(part, Call) and not part.at_provider for part in answer.parts)
-        usage, finish = self._thread.answer_ends.get(message_id, (answer.usage, None))
+        usage, finish = self._thread.end_by_answer.get(message_id, (answer.usage, None))
         self._has_answer, self._awaits_answer = True, has_calls
         self._has_text = self._has_text or any(isinstance(part, Text) for part in answer.parts)
         finish = answer.finish or finish or ("tool-calls" if has_calls else None)
@@ -239,8 +239,12 @@ class _ThreadReader:
         blocks = result_blocks(record.at("message"))
         facts = record.small_facts("tool_use_result") if len(blocks) == 1 else {}
         for block in blocks:
-            subagent = self._index.started_by(self._thread.session_id, block.text("tool_use_id"))
-            yield from result_of(block, time_ms, facts, None if subagent is None else subagent.name)
+            subagent = self._index.thread_of_call(
+                self._thread.session_id, block.text("tool_use_id")
+            )
+            yield from result_of(
+                block, time_ms, facts, None if subagent is None else subagent.own_session_id
+            )
         parts = texts_and_media(content)
         if not parts:
             return
@@ -251,7 +255,7 @@ class _ThreadReader:
             return
         first_text = next((part.text for part in parts if isinstance(part, Text)), "")
         is_by_program = is_synthetic or bool(blocks) or first_text.lstrip().startswith(PROGRAM_TEXT)
-        self._has_message = self._has_message or not is_by_program
+        self._has_prompt = self._has_prompt or not is_by_program
         yield MessageRead(
             record.text("uuid") or f"m{number}",
             "user",
@@ -267,7 +271,7 @@ class _ThreadReader:
         first_kept_uuid = metadata.text("preserved_segment", "head_uuid")
         message_id = record.text("uuid") or f"m{number}"
         self._compaction = compaction_of(
-            record, message_id, self._index.message_of(first_kept_uuid), None
+            record, message_id, self._index.message_id_of_record(first_kept_uuid), None
         )
 
     def _compaction_without_summary(self) -> Iterator[Recorded]:

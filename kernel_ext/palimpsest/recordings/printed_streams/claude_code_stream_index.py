@@ -35,7 +35,7 @@ def is_list(head: Head) -> bool:
 def printed_records(
     path: Path, report: Report, wanted_numbers: Container[int] | None = None
 ) -> Iterator[tuple[int, JsonValue]]:
-    """Yield the records of a file, or only the ``wanted_numbers`` ones, with their numbers from 1: of lines or list items."""
+    """Yield a file's records, or only those of ``wanted_numbers``, with their numbers from 1: of lines or list items."""
     if not is_list(head_of(path)):
         yield from json_lines(path, report, wanted_numbers)
         return
@@ -55,19 +55,19 @@ class StreamThread:
     """Id of the call that started the subagent; empty for the session itself."""
     agent_id: str = ""
     """Id of the subagent, where it is printed before its records."""
-    last_records: dict[str, int] = field(default_factory=dict)
+    last_record_by_answer: dict[str, int] = field(default_factory=dict)
     """The number of each answer's newest record, by the answer's id."""
-    answer_ends: dict[str, tuple[Usage | None, str | None]] = field(default_factory=dict)
+    end_by_answer: dict[str, tuple[Usage | None, str | None]] = field(default_factory=dict)
     """Usage and finish reason of the answers whose end was printed."""
     begun_answer: tuple[str, JsonValue] = ("", NO_VALUE)
     """Id and usage of the answer whose events are being printed."""
-    records: set[int] = field(default_factory=set)
+    record_numbers: set[int] = field(default_factory=set)
     """The numbers of its records, without those of pieces of answers."""
-    result_record: int = 0
-    """The number of the record with the result of its call; also in ``records``."""
+    result_record_number: int = 0
+    """The number of the record with the result of its call; also in ``record_numbers``."""
 
     @property
-    def name(self) -> str:
+    def own_session_id(self) -> str:
         """Id of the session that the thread becomes."""
         return (
             f"{self.session_id}/{self.agent_id or self.call_id}"
@@ -93,21 +93,21 @@ class StreamIndex:
         """For each call, the call that started the thread in which it was made; empty for the session itself."""
 
     def session_and_call_ids(self, record: JsonValue) -> tuple[str, str]:
-        """Return the ids of a record's session, and of the call that started its subagent; empty for the session itself."""
+        """Return the ids of a record's session, and of its subagent's call; the latter is empty for the session itself."""
         return record.id("session_id") or self._session_id, record.text("parent_tool_use_id")
 
-    def message_of(self, uuid: str) -> str:
+    def message_id_of_record(self, uuid: str) -> str:
         """Return the id of the message that a record belongs to; empty for an unknown record."""
         return self._message_by_uuid.get(uuid, "")
 
-    def started_by(self, session_id: str, call_id: str) -> StreamThread | None:
+    def thread_of_call(self, session_id: str, call_id: str) -> StreamThread | None:
         """Return the thread of the subagent that a call started; None where it started none."""
         return self.threads.get((session_id, call_id)) if call_id else None
 
-    def parent_of(self, thread: StreamThread) -> str:
+    def parent_session_id_of(self, thread: StreamThread) -> str:
         """Return the id of the session in which a subagent's call was made."""
         parent = self.threads.get((thread.session_id, self._caller_by_call.get(thread.call_id, "")))
-        return thread.session_id if parent is None or parent is thread else parent.name
+        return thread.session_id if parent is None or parent is thread else parent.own_session_id
 
     def add(self, number: int, record: JsonValue) -> None:
         """Add the record with this number."""
@@ -123,16 +123,16 @@ class StreamIndex:
         if thread is None:
             return
         if record_type != "stream_event":
-            thread.records.add(number)
+            thread.record_numbers.add(number)
         match record_type:
             case "assistant":
                 self._add_assistant_message(thread, number, record)
             case "user":
                 for block in result_blocks(record.at("message")):
-                    subagent = self.started_by(self._session_id, block.text("tool_use_id"))
+                    subagent = self.thread_of_call(self._session_id, block.text("tool_use_id"))
                     if subagent is not None:
-                        subagent.result_record = subagent.result_record or number
-                        subagent.records.add(subagent.result_record)
+                        subagent.result_record_number = subagent.result_record_number or number
+                        subagent.record_numbers.add(subagent.result_record_number)
             case "stream_event":
                 _add_event(thread, record.at("event"))
             case _:
@@ -148,7 +148,7 @@ class StreamIndex:
         elif record.get("subtype") == BOUNDARY_SUBTYPE:
             thread = self._thread_or_none(self._session_id, call_id)
             if thread is not None:
-                thread.records.add(number)
+                thread.record_numbers.add(number)
 
     def _thread_or_none(self, session_id: str, call_id: str) -> StreamThread | None:
         thread_key = session_id, call_id
@@ -165,9 +165,7 @@ class StreamIndex:
             begin = self.begin_by_session[self._session_id] = SessionBegin(self._session_id, FORMAT)
         if record.get("subtype") == "init" and not begin.format_version:
             model = record.text("model")
-            tool_names = [
-                tool_name for tool_name in record.list_at("tools") if isinstance(tool_name, str)
-            ]
+            tool_names = [t for t in record.list_at("tools") if isinstance(t, str)]
             begin = replace(
                 begin,
                 format_version=record.text("claude_code_version")[:MAX_VERSION_CHARS],
@@ -189,7 +187,7 @@ class StreamIndex:
         for block in message.objects("content"):
             if call_id := block.id("id"):
                 self._caller_by_call[call_id] = thread.call_id
-        thread.last_records[message_id] = number
+        thread.last_record_by_answer[message_id] = number
 
 
 def message_id_of(number: int, record: JsonValue) -> str:
@@ -208,6 +206,6 @@ def _add_event(thread: StreamThread, event: JsonValue) -> None:
                 field: value for field, value in event.fields("usage").items() if value is not None
             }
             usage = usage_of(JsonValue(usage_fields))
-            thread.answer_ends[message_id] = usage, event.finish("delta", "stop_reason")
+            thread.end_by_answer[message_id] = usage, event.finish("delta", "stop_reason")
         case _:
             pass

@@ -25,7 +25,7 @@ class PrintedAnswers:
     """Makes answers of texts, calls and results in the order in which they were printed."""
 
     def __init__(self, *, ends_with_tokens: bool = False) -> None:
-        """With ``ends_with_tokens`` the tokens of a request are printed after the results of its calls, which wait."""
+        """With ``ends_with_tokens`` a request's tokens are printed after the results of its calls, so results wait for them."""
         self.model = ""
         self.effort: str | None = None
         self._ends_with_tokens = ends_with_tokens

@@ -47,7 +47,7 @@ class ClaudeTotals:
     def _is_of_another_run(
         self, newest_totals: RecordedTotals, turn_totals: RecordedTotals, cost: float | None
     ) -> bool:
-        """Return whether the newest totals are of another run: the cost fell, or the totals grew by less than the turn's."""
+        """Return whether the newest totals are another run's: the cost fell, or they grew by less than the turn's."""
         earlier_totals = self._newest_totals
         if cost is not None and cost < (earlier_totals.cost or 0):
             return True
@@ -75,6 +75,4 @@ def sum_of_totals(first: RecordedTotals, second: RecordedTotals) -> RecordedTota
     """Return the totals of two runs together; a total that neither has is unknown."""
     pairs: Iterator[tuple[Any, Any]] = zip(first, second, strict=True)
     known_pairs = ([total for total in pair if total is not None] for pair in pairs)
-    return RecordedTotals(
-        *(sum(known_totals) if known_totals else None for known_totals in known_pairs)
-    )
+    return RecordedTotals(*(sum(k) if k else None for k in known_pairs))

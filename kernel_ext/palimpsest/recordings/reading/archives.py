@@ -18,7 +18,7 @@ from typing import Any
 from palimpsest.import_guard import optional_module
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.reading_budget import spend
-from palimpsest.recordings.reading.sources import too_deep
+from palimpsest.recordings.reading.sources import is_too_deep
 from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.transcript.errors import UserError
@@ -68,7 +68,7 @@ class JsonArchive:
         except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError):
             self.report(name, "It is damaged or packed in an unknown way, and was left out.")
         else:
-            if not too_deep(member_value):
+            if not is_too_deep(member_value):
                 return member_value
             self.report(name, "It is nested too deeply and was left out.")
         return None

@@ -33,7 +33,7 @@ class NestingLimit:
         self._read_bytes = read_bytes
         self._max_depth = max_depth
         self._value_level = value_level
-        self._value_size = BuiltSize()
+        self._built_size = BuiltSize()
         self._depth = 0
         self._lowest_depth = 0
         """The lowest level of nesting in the last piece that was read."""
@@ -46,19 +46,19 @@ class NestingLimit:
         piece = self._read_bytes(size)
         if size != 0:
             self._lowest_depth = self._depth
-            self._value_size.add(piece)
+            self._built_size.add(piece)
             self._track_nesting(piece)
             if self._lowest_depth <= self._value_level:
-                self._value_size.restart_count()
+                self._built_size.restart_count()
         return piece
 
     def _track_nesting(self, piece: bytes) -> None:
         offset = 1 if self._is_escaped and piece else 0
         self._is_escaped = self._is_escaped and not piece
         if self._is_in_string and piece:
-            rest = _REST_OF_STRING.match(piece, offset)
-            offset = rest.end() if rest else offset
-            self._is_in_string = not (rest and rest["end"])
+            string_end = _REST_OF_STRING.match(piece, offset)
+            offset = string_end.end() if string_end else offset
+            self._is_in_string = not (string_end and string_end["end"])
             if self._is_in_string:
                 self._is_escaped = piece[offset:] == b"\\"
                 return

@@ -23,7 +23,7 @@ BUDGET_PER_BYTE = 100
 MAX_VALUE_BYTES = 64_000_000
 """Maximum bytes of one message or result, equal to that for a line."""
 BYTES_PER_VALUE = 1_500
-"""Bytes that are counted for a value beside its texts, since each value takes time."""
+"""Bytes that are counted for a value besides its texts, since each value takes time."""
 BYTES_PER_PART = 1_000
 """Bytes that are counted for each part of a message, which is stored and shown separately."""
 BYTES_PER_LOOK_UP = 100
@@ -33,8 +33,8 @@ TOO_MUCH_SENTENCE = (
     "was read until there is kept. If you trust it, unpack it or save fewer sessions in one file with the program that "
     "made it."
 )
-_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
-_LISTS = (list, tuple)
+_TYPES_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
+_LIST_TYPES = (list, tuple)
 _SPEND_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_SPEND_BUDGET", default=None)
 
 _SPENT_BYTES: ContextVar[list[int] | None] = ContextVar("_SPENT_BYTES", default=None)
@@ -69,7 +69,7 @@ def reading_within_budget(disk_bytes: int) -> Iterator[None]:
 
 @contextmanager
 def counted_spending() -> Iterator[Callable[[], int]]:
-    """Count the bytes that recordings come to while the block runs; the yielded function returns how many so far."""
+    """Count the bytes that are spent on recordings while the block runs; the yielded function returns their number so far."""
     spent_total = [0]
     token = _SPENT_BYTES.set(spent_total)
     try:
@@ -92,16 +92,14 @@ def value_bytes(value: Any) -> int:
 
 
 def value_leaves(value: Any) -> CountedValue:
-    """Return the bytes that are counted for a yielded value, and all of which it is made: texts, numbers, names and types."""
-    byte_count, open_values = (
-        BYTES_PER_VALUE + BYTES_PER_PART * len(getattr(value, "parts", ())),
-        [value],
-    )
+    """Return the bytes that are counted for a yielded value, and its leaves: the texts, numbers, names and types in it."""
+    byte_count = BYTES_PER_VALUE + BYTES_PER_PART * len(getattr(value, "parts", ()))
+    open_values = [value]
     leaves: list[Hashable] = []
     while open_values:
         inner = open_values.pop()
         value_type: Any = type(inner)
-        if value_type in _WITHOUT_TEXT:
+        if value_type in _TYPES_WITHOUT_TEXT:
             leaves.append(inner if inner == inner else "nan")  # every nan has another hash
         elif isinstance(inner, str):
             byte_count += len(inner)
@@ -112,7 +110,7 @@ def value_leaves(value: Any) -> CountedValue:
             )
             leaves.extend(inner)
             open_values.extend(inner.values())
-        elif isinstance(inner, _LISTS):
+        elif isinstance(inner, _LIST_TYPES):
             byte_count += BYTES_PER_LOOK_UP * len(inner)
             leaves.append(len(inner))
             open_values.extend(inner)

@@ -100,7 +100,7 @@ def json_lines(
             continue
         if not isinstance(value, dict):
             report(f"line {number}", "It is no JSON object and was left out.")
-        elif line.count(b"{") + line.count(b"[") > MAX_DEPTH and too_deep(value):
+        elif line.count(b"{") + line.count(b"[") > MAX_DEPTH and is_too_deep(value):
             report(f"line {number}", "It is nested too deeply and was left out.")
         else:
             yield number, JsonValue(value)
@@ -156,7 +156,7 @@ def json_document(path: Path, *, follow: bool = True) -> JsonValue:
         raise UserError(f"{str(path)!r} cannot be read whole: {error}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{str(path)!r} holds no JSON that can be read.") from error
-    if too_deep(value):
+    if is_too_deep(value):
         raise UserError(f"{str(path)!r} is nested too deeply to be a recorded session.")
     return JsonValue(value)
 
@@ -276,17 +276,17 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON.")
 
 
-def _finite(number: str) -> float:
+def _finite_number(number: str) -> float:
     value = float(number)
     return value if isfinite(value) else _refuse_constant(number)
 
 
-_DECODER = JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_DECODER = JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_number)
 
 
-def json_field(path: Path, name: str, report: Report = discard_report) -> JsonValue:
+def json_field(path: Path, prefix: str, report: Report = discard_report) -> JsonValue:
     """Return the first value at a prefix of a document of any size; one without content where there is none."""
-    return JsonValue(next(json_items(path, name, report), None))
+    return JsonValue(next(json_items(path, prefix, report), None))
 
 
 def json_objects(
@@ -300,7 +300,7 @@ def json_objects(
             report(f"{noun} {number}", "It is no JSON object and was left out.")
 
 
-def too_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
+def is_too_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
     """Return whether a value is nested more deeply than the limit."""
     layer = [value]
     for _ in range(levels):

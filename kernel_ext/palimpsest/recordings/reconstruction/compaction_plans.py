@@ -97,9 +97,7 @@ class CompactionRedecision:
         self, seq: int, decision: Decision, view: View, request: StepRequest | None
     ) -> DecisionPoint:
         """Check a summary again, under the policy of the request that wrote it."""
-        summary_infos = (
-            message.info for message in view.messages if message.id == decision.message_id
-        )
+        summary_infos = (m.info for m in view.messages if m.id == decision.message_id)
         summary_info = next(summary_infos, None)
         if request is None or not isinstance(summary_info, AssistantMessage):
             return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST_REASON)
@@ -127,9 +125,9 @@ class CompactionRedecision:
             count,
             tokens_before,
             decision.id,
-            graded=is_graded,
-            names=names_version if isinstance(names_version, int) else 1,
-            with_kept="kept" in decision.numbers,
+            is_graded=is_graded,
+            names_version=names_version if isinstance(names_version, int) else 1,
+            has_kept_numbers="kept" in decision.numbers,
         )
         new_decisions = (new_report,) if isinstance(new_report, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), new_decisions)

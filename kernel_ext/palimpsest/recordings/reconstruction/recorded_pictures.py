@@ -6,7 +6,12 @@ Border: a replay does not shrink pictures itself, since another version of the i
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 
-from palimpsest.context.reduction.picture_limits import LEARNED, SentPicture, Shrink, ShrunkPicture
+from palimpsest.context.reduction.picture_limits import (
+    LEARNED_KEY,
+    SentPicture,
+    Shrink,
+    ShrunkPicture,
+)
 from palimpsest.transcript.context_values.decisions import Decision, pictures_of
 from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
 
@@ -40,7 +45,7 @@ def refused_limits(decisions: Iterable[Decision]) -> RequestLimits:
     """Return the limits in a provider's refusal that led to these decisions; no limits without a refusal."""
     limit_names = {field.name for field in fields(RequestLimits)}
     for decision in decisions:
-        limits = decision.numbers.get(LEARNED)
+        limits = decision.numbers.get(LEARNED_KEY)
         if isinstance(limits, dict):
             numbers = {
                 str(name): limit

@@ -13,7 +13,7 @@ from typing import Any
 from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import COMPACT_RULE as COMPACT
-from palimpsest.context.engine_text.reminders import MODE, STEERED, decide_reminders
+from palimpsest.context.engine_text.reminders import MODE_RULE, STEERED_RULE, decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import OVERSIZED_RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
@@ -151,7 +151,7 @@ class _LogReplay:
                 pass
 
     def _points_before_message(self, seq: int, info: MessageInfo) -> Iterator[DecisionPoint]:
-        """Handle a message that is about to appear."""
+        """Yield the decision points before a message appears, and store the view for the next request's deciders."""
         if isinstance(info, AssistantMessage):
             self._view_before_deciders = self._view_before_deciders or self._view()
             return
@@ -342,7 +342,7 @@ def _runs_deciders(request: StepRequest) -> bool:
 _DECIDER_OF_RULE: dict[str, Decider] = {
     PRUNE_RULE: "prune",
     OVERSIZED: "shorten",
-    STEERED: "remind",
-    MODE: "remind",
+    STEERED_RULE: "remind",
+    MODE_RULE: "remind",
     PICTURES_RULE: "limit",
 }

@@ -32,9 +32,9 @@ class GrowingTimeline:
         self._newest: Timeline | None = None
 
     @property
-    def settled_items(self) -> int:
+    def settled_item_count(self) -> int:
         """Number of items at the newest timeline's beginning that will never change."""
-        return self._builder.settled_items
+        return self._builder.settled_item_count
 
     def newest_timeline(self) -> Timeline:
         """Return the timeline of all records so far, the same object while there are no more; raises NotFound."""

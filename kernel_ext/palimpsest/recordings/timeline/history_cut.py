@@ -41,7 +41,7 @@ class HistoryCut:
         marker_by_message: Mapping[str, CompactionPart],
         undone_ids: Collection[str],
     ) -> frozenset[str] | None:
-        """Return the ids of messages that a request leaves out; None where the policy cuts at successful summaries only."""
+        """Return the ids that a request leaves out; None where the policy cuts the history at successful summaries only."""
         if not marker_by_message:
             return None
         policy = self.compact_policy(request)
@@ -56,9 +56,7 @@ class HistoryCut:
             *undone_ids,
         )
         if self._newest_key_and_ids[0] != cut_key:
-            undone_marker_ids = {
-                summary.parent_id for summary in summaries if summary.id in undone_ids
-            }
+            undone_marker_ids = {s.parent_id for s in summaries if s.id in undone_ids}
             messages = tuple(
                 Message(
                     info=info,

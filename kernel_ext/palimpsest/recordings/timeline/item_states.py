@@ -148,7 +148,7 @@ class ItemStates:
                 self.events[index] = replace(event, numbers=numbers)
 
     @property
-    def undone_compactions(self) -> tuple[str, ...]:
+    def undone_summary_ids(self) -> tuple[str, ...]:
         """Ids of the summaries that the user undid so far, including those since the previous request."""
         undone_ids = dict.fromkeys(self._undone_ids)
         for decision in self.pending_decisions:
@@ -161,7 +161,7 @@ class ItemStates:
     def apply_changes(self, left_out_ids: frozenset[str] | None) -> None:
         """Add the transitions of all decisions, summaries, undos and removals since the previous request.
 
-        ``left_out_ids`` are of the messages that the next request leaves out; None where only successful summaries cut the history.
+        ``left_out_ids`` are the ids of messages that the next request leaves out; None where only successful summaries cut it.
         """
         if left_out_ids != self._left_out_ids:
             self._left_out_ids = left_out_ids
@@ -180,9 +180,7 @@ class ItemStates:
                 continue
             self._item_decisions.add(decision)
             self._rule_by_changed_index |= dict.fromkeys(indexes, decision.rule)
-        self.pending_decisions = [
-            decision for decision in decisions_without_item if decision.part_id is not None
-        ]
+        self.pending_decisions = [d for d in decisions_without_item if d.part_id is not None]
         self._apply_removed()
         for index, rule in self._rule_by_changed_index.items():
             self._set_state(index, rule)
@@ -214,23 +212,23 @@ class ItemStates:
         if is_shown_again or effect.reduction != self._reduction_by_index.get(index):
             self._reduction_by_index[index] = effect.reduction
             self._hidden_state_by_index.pop(index, None)
-            self._show_reduced(index, effect.reduction, rule)
+            self._apply_reduction(index, effect.reduction, rule)
         if hidden_state is not None and hidden_state != self._hidden_state_by_index.get(index):
             self._hidden_state_by_index[index] = hidden_state
-            self.show(index, hidden_state, 0, _RULE_OF_HIDDEN_STATE[hidden_state])
+            self.add_transition(index, hidden_state, 0, _RULE_OF_HIDDEN_STATE[hidden_state])
 
-    def _show_reduced(self, index: int, reduction: Decision | None, rule: str) -> None:
+    def _apply_reduction(self, index: int, reduction: Decision | None, rule: str) -> None:
         if reduction is None:
-            self.show(index, "whole", None, rule)
+            self.add_transition(index, "whole", None, rule)
             return
         shown_pictures = pictures_of(reduction)
         if shown_pictures and self._item_list.items[index].group:
-            self._show_pictures(index, reduction, shown_pictures, rule)
+            self._apply_picture_limits(index, reduction, shown_pictures, rule)
             return
         is_by_own_policy = is_of_own_policy(reduction)
         shown_text = reduction.numbers.get("text" if is_by_own_policy else "shown")
         state = reduction.numbers.get("state") if is_by_own_policy else None
-        self.show(
+        self.add_transition(
             index,
             state if state in ("masked", "offloaded") else STATE_OF_ACTION[reduction.action],
             reduction.tokens_after if reduction.action != "drop" else 0,
@@ -239,31 +237,31 @@ class ItemStates:
             numbers=reduction.numbers,
         )
 
-    def _show_pictures(
+    def _apply_picture_limits(
         self, index: int, reduction: Decision, shown_pictures: Mapping[str, Any], rule: str
     ) -> None:
         """Show the text or a picture of a result whose pictures were shrunk or left out for the provider."""
         item = self._item_list.items[index]
         if item.kind != "media":
             if is_whole_text(reduction):
-                self.show(index, "whole", None, rule)
+                self.add_transition(index, "whole", None, rule)
             else:
                 # The text was cut before; its remaining length is recorded with the pictures.
                 char_counts = [reduction.numbers.get(key) for key in ("head_chars", "tail_chars")]
                 chars = sum(count for count in char_counts if isinstance(count, int))
                 tokens = -(-min(chars, item.chars) // CHARS_PER_TOKEN)
-                self.show(index, "truncated", tokens, rule, numbers=reduction.numbers)
+                self.add_transition(index, "truncated", tokens, rule, numbers=reduction.numbers)
             return
         shown_picture = shown_pictures.get(item.id.rsplit("/", 1)[-1])
         if isinstance(shown_picture, Mapping):
             state: ItemState = "out" if LEFT_OUT in shown_picture else "whole"
-            self.show(index, state, 0 if state == "out" else None, rule, numbers=reduction.numbers)
+            self.add_transition(
+                index, state, 0 if state == "out" else None, rule, numbers=reduction.numbers
+            )
 
     def _switch_summary(self, message_id: str, *, is_redone: bool) -> None:
         """Undo a summary: show the items that it covers, and hide its own; the reverse where it ``is_redone``."""
-        self._undone_ids = [
-            summary_id for summary_id in self._undone_ids if summary_id != message_id
-        ]
+        self._undone_ids = [s for s in self._undone_ids if s != message_id]
         if not is_redone:
             self._undone_ids.append(message_id)
         for summary_index in self._item_list.indexes_of_message(message_id):
@@ -298,7 +296,7 @@ class ItemStates:
             numbers = {"items": len(indexes)}
             self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
 
-    def show(
+    def add_transition(
         self,
         index: int,
         state: ItemState,

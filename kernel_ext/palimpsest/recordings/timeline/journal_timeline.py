@@ -124,7 +124,7 @@ class TimelineBuilder:
         """Values derived from the builder's earlier timelines, for the next timeline."""
         self._session_id = session_id
         self._texts = ItemTexts(store, session_id, str, collects_texts=True)
-        self._count = count
+        self._counter_of = count
         self._price = cache(price)
         self._session: SessionInfo | None = None
         self._import_note: dict[str, Any] = {}
@@ -268,7 +268,7 @@ class TimelineBuilder:
     def _add_summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
         """Add a summary, which replaces the items that it covers."""
         marker = self._marker_by_message.get(info.parent_id)
-        covered_items = self._item_list.add_summary(info, parts, marker)
+        covered_indexes = self._item_list.add_summary(info, parts, marker)
         request = self._request_by_summary.get(info.id, self._newest_request)
         settings: dict[str, Any] = {}
         if request is not None:
@@ -276,10 +276,10 @@ class TimelineBuilder:
         marker_note = _note_of(self._info_by_id.get(info.parent_id))
         if writer_id := _note_text(marker_note, WRITTEN_BY):
             settings[WRITTEN_BY] = writer_id
-        if covered_items is None and info.error is not None:
-            covered_items = self._item_list.indexes_before_tail(marker)
-        if covered_items is not None:
-            self._states.add_summary(info, covered_items, marker, settings)
+        if covered_indexes is None and info.error is not None:
+            covered_indexes = self._item_list.indexes_before_tail(marker)
+        if covered_indexes is not None:
+            self._states.add_summary(info, covered_indexes, marker, settings)
             if info.parent_id in self._copied_ids:
                 self._states.events.pop()  # it is counted in the session that holds it too
 
@@ -340,19 +340,19 @@ class TimelineBuilder:
 
     def _add_section(self, section: str, sha256: str, chars: int) -> None:
         """Add a system prompt or tools, which replace those of the request before."""
-        replaced_item = self._item_list.add_section(section, sha256, chars)
-        if replaced_item is not None:
-            self._states.show(replaced_item, "out", 0, f"another {section}")
+        replaced_index = self._item_list.add_section(section, sha256, chars)
+        if replaced_index is not None:
+            self._states.add_transition(replaced_index, "out", 0, f"another {section}")
 
     def _left_out_ids(self) -> frozenset[str] | None:
-        """Return what ``HistoryCut.left_out_ids`` returns of a request with the newest request's policy, if sent now."""
+        """Return the ids that a request would leave out now, as ``HistoryCut.left_out_ids`` does for the newest policy."""
         if self._newest_request is None:
             return None
         return self._history_cut.left_out_ids(
             self._newest_request,
             self._info_by_id,
             self._marker_by_message,
-            self._states.undone_compactions,
+            self._states.undone_summary_ids,
         )
 
     def _list_request(
@@ -379,7 +379,7 @@ class TimelineBuilder:
         return duplicate
 
     @property
-    def settled_items(self) -> int:
+    def settled_item_count(self) -> int:
         """Number of items that will never change: those of closed messages."""
         return len(self._item_list.items)
 
@@ -414,7 +414,7 @@ class TimelineBuilder:
             recorded_totals=_totals(JsonValue(self._import_note.get("totals"))),
             unread=_unread_sentences(JsonValue(self._import_note)),
             read=self._texts,
-            count=self._count,
+            count=self._counter_of,
             earlier=self.earlier,
         )
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.context.visible_messages import CONTINUES
+from palimpsest.context.visible_messages import CONTINUES_KEY
 from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, call_text, part_text, result_of
 from palimpsest.render.content.phrases import subject
 from palimpsest.transcript.context_values.decisions import Decision, pictures_of
@@ -87,10 +87,11 @@ class ItemList:
         """Index of each message's first item, by the message's id."""
         self._info_by_id: dict[str, MessageInfo] = {}
         self._block_number = 0
+        """Number of the newest message in the provider's form."""
         self._index_by_section: dict[str, int] = {}
 
     def indexes_of_decision(self, decision: Decision) -> list[int]:
-        """Return the indexes of items to which a decision applies: a result (excluded with its call), a part, or a message."""
+        """Return the indexes to which a decision applies: of a result (excluded with its call), a part, or a message."""
         part_id = decision.part_id
         if part_id is None:
             return self.indexes_of_message(decision.message_id or "")
@@ -117,9 +118,7 @@ class ItemList:
 
     def last_index_of_parts(self, part_names: Iterable[str]) -> int:
         """Return the index of the last item among some parts and results, given by name; -1 where none is an item."""
-        return max(
-            (self._index_by_part_name.get(part_name, -1) for part_name in part_names), default=-1
-        )
+        return max((self._index_by_part_name.get(p, -1) for p in part_names), default=-1)
 
     def newest_index_of_call(self, call_id: str, kind: str) -> int:
         """Return the index of the newest item of a call or of its result, as ``kind`` says; -1 where there is none."""
@@ -144,7 +143,7 @@ class ItemList:
         return [item.index for item in later_items if item.message == message_id]
 
     def continuation_indexes(self, summary_index: int) -> list[int]:
-        """Return the indexes of items that the engine wrote right after a summary to continue; empty where there are none."""
+        """Return the indexes of a message that the engine wrote right after a summary; empty where it wrote none."""
         message_id = next(
             (item.message for item in self.items[summary_index + 1 :] if item.message), ""
         )
@@ -238,7 +237,7 @@ class ItemList:
             group=part.call_id,
             is_error=is_error,
             pinned=part.pinned,
-            created=getattr(getattr(part.state, "time", None), "end", None),
+            created_ms=getattr(getattr(part.state, "time", None), "end", None),
         )
         attachments = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
         for number, file in enumerate(attachments):
@@ -256,7 +255,7 @@ class ItemList:
         part: Part | None = None,
         chars: int | None = None,
         text_hash: str = "",
-        created: int | None = None,
+        created_ms: int | None = None,
         label: str = "",
         **fields: Any,
     ) -> None:
@@ -283,8 +282,9 @@ class ItemList:
                 text="encrypted" if is_encrypted else "none" if kind == "media" else "kept",
                 by_program=isinstance(info, UserMessage)
                 and (info.by_engine or (isinstance(part, TextPart) and part.synthetic is True)),
-                continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
-                created=created if created is not None else info.time.created,
+                continues=isinstance(part, TextPart)
+                and bool((part.metadata or {}).get(CONTINUES_KEY)),
+                created=created_ms if created_ms is not None else info.time.created,
                 **fields,
             )
         )
@@ -292,7 +292,7 @@ class ItemList:
     def add_summary(
         self, info: AssistantMessage, parts: Iterable[Part], marker: CompactionPart | None
     ) -> tuple[int, ...] | None:
-        """Add a summary's item, and return the indexes that the summary replaces; None where it is empty or failed."""
+        """Add a summary's item, and return the indexes that the summary replaces; None where it failed or is empty."""
         texts = [part for part in parts if isinstance(part, TextPart) and _is_final(part)]
         # Failed summaries are stored too: the tail of a later compaction may begin there.
         self._first_index_by_message.setdefault(info.id, len(self.items))
@@ -319,7 +319,7 @@ class ItemList:
         )
 
     def add_section(self, kind: str, sha256: str, chars: int) -> int | None:
-        """Add the item of another system prompt or other tools, and return the index of the replaced one, if there is one."""
+        """Add the item of another system prompt or other tools; return the replaced item's index, if there is one."""
         replaced_index = self._index_by_section.get(kind)
         if (
             replaced_index is not None

@@ -107,20 +107,20 @@ PAGE = (
 SAVED = ".plm-Saved > .plm-Saved-words"
 """The selector of a session's static HTML in a cell; see ``render/formats/html_fragment.py``."""
 
-_NOTEBOOK = """
+_NOTEBOOK_COLOURS = """
   --page: var(--jp-layout-color0, #fff); --text: var(--jp-content-font-color1, #1b1b1f);
   --line: var(--jp-border-color2, #dcdce1); --code: color-mix(in srgb, var(--text) 4%, var(--page));
   --muted: color-mix(in srgb, var(--text) 68%, var(--page)); --tint: color-mix(in srgb, var(--accent) 11%, var(--page));
 """
 
 EXCERPT = (
-    f"{SAVED} {{{LIGHT}{_NOTEBOOK}}}\n"
-    f'[data-jp-theme-light="false"] {SAVED}, .vscode-dark {SAVED} {{{DARK}{_NOTEBOOK}}}\n'
+    f"{SAVED} {{{LIGHT}{_NOTEBOOK_COLOURS}}}\n"
+    f'[data-jp-theme-light="false"] {SAVED}, .vscode-dark {SAVED} {{{DARK}{_NOTEBOOK_COLOURS}}}\n'
     f"{SAVED} {{ color: var(--text); background: var(--page); font-size: 14px; line-height: 1.5;\n{RULES}\n}}\n"
 )
 """The style sheet of an excerpt in a notebook: the notebook's colours, with no effect outside it."""
 
-HEX = {
+FILL_COLOURS = {
     "system": "#8c96ad",
     "tools": "#64708b",
     "instructions": "#aab4c8",
@@ -136,14 +136,14 @@ HEX = {
 }
 """Colours of the parts of a context window, for an untrusted notebook, where no style sheet is allowed."""
 
-_FILLED = "\n".join(
+_FILL_RULES = "\n".join(
     f".k-{kind} {{ background: var(--{kind}) !important; }}"
-    for kind in HEX
+    for kind in FILL_COLOURS
     if kind not in {"free", "reserve"}
 )
 
 _WINDOW_RULES = f"""
-{_FILLED}
+{_FILL_RULES}
 .k-free {{ background: none !important; }}
 .k-reserve {{ background: repeating-linear-gradient(135deg, var(--reserve) 0 2px, transparent 2px 5px) !important; }}
 container-type: inline-size; padding: 0 5px;

@@ -44,10 +44,10 @@ MAX_REASON_CHARS = 600
 
 PINNED_REASON = "Pinned: kept in every request"
 EXCLUDED_REASON = "Excluded from every request, as asked; it is kept here"
-SET_ASIDE = "Left out for the model; it is kept here"
-KEPT_WHOLE = "the whole text is kept"
+SET_ASIDE_CLAUSE = "Left out for the model; it is kept here"
+KEPT_WHOLE_CLAUSE = "the whole text is kept"
 
-COMPACT: OwnRule = "compact"
+COMPACT_RULE: OwnRule = "compact"
 
 
 def reason(decision: Decision) -> str:
@@ -59,14 +59,14 @@ def reason_from_numbers(decision: Decision) -> str:
     """Return the reason that follows from a decision's rule and numbers; empty for an unknown rule."""
     rule, numbers = decision.rule, decision.numbers
     if is_of_own_policy(decision):
-        policy = one_line(rule.removeprefix(OWN_POLICY), MAX_REASON_CHARS)
-        return f"Decided by your policy {policy}."
-    pruning = rule.removeprefix(PRUNE_RULE)
-    if pruning != rule:
-        return why_pruned(pruning, numbers) if is_prune_rule(pruning) else ""
+        policy_name = one_line(rule.removeprefix(OWN_POLICY), MAX_REASON_CHARS)
+        return f"Decided by your policy {policy_name}."
+    pruning_rule = rule.removeprefix(PRUNE_RULE)
+    if pruning_rule != rule:
+        return why_pruned(pruning_rule, numbers) if is_prune_rule(pruning_rule) else ""
     if not _is_own_rule(rule):
         return ""
-    return SENTENCE_WRITERS[rule](numbers) if rule in SENTENCE_WRITERS else SENTENCES[rule]
+    return SENTENCE_WRITERS[rule](numbers) if rule in SENTENCE_WRITERS else FIXED_SENTENCES[rule]
 
 
 def decision_sentence(decision: Decision) -> str:
@@ -78,7 +78,7 @@ def decision_sentence(decision: Decision) -> str:
         case "drop":
             if decision.rule == EXCLUDE:
                 return EXCLUDED_REASON
-            return joined_sentences(f"{SET_ASIDE}.", reason_text)
+            return joined_sentences(f"{SET_ASIDE_CLAUSE}.", reason_text)
         case "truncate" if decision.rule == PICTURES_RULE:
             return reason_text
         case "truncate" | "clear":
@@ -98,13 +98,13 @@ def _reduction_sentence(decision: Decision, *, ends_in: str) -> str:
     before, after = count(decision.tokens_before), count(decision.tokens_after)
     return (
         f"{verb} for the model: {before} → {after} tokens, by rule {one_line(decision.rule)}; "
-        f"{KEPT_WHOLE}{ends_in}"
+        f"{KEPT_WHOLE_CLAUSE}{ends_in}"
     )
 
 
 def _conversation_size(decision: Decision) -> str:
     """Return a sentence on the size of the conversation before and after a compaction; empty for other decisions."""
-    if decision.rule != COMPACT:
+    if decision.rule != COMPACT_RULE:
         return ""
     before, after = decision.tokens_before, decision.tokens_after
     return conversation_size(before, after, decision.numbers.get("kept"))
@@ -116,21 +116,21 @@ def conversation_size(tokens_before: int, tokens_after: int, kept_numbers: objec
         return ""
     return (
         f"The conversation takes {count(tokens_after)} tokens in a request instead of {count(tokens_before)}: "
-        f"the summary, and {_kept_beside(kept_numbers)}."
+        f"the summary, and {_kept_text(kept_numbers)}."
     )
 
 
-def _kept_beside(value: object) -> str:
-    """Return a sentence on what stays beside a summary; reports of older logs do not name it."""
+def _kept_text(value: object) -> str:
+    """Return what stays beside a summary, to follow "the summary, and"; reports of older logs do not name it."""
     if not isinstance(value, Mapping):
         return "the messages that stay as they are"
     turns, tokens, pinned_count = (
         max(0, round(number_of(value, name) or 0)) for name in ("turns", "tokens", "pinned")
     )
-    tail = "the end of the newest turn" if turns == 0 else "the newest turn"
-    newest = f"the newest {count(turns)} turns" if turns > 1 else tail
+    newest_turn = "the end of the newest turn" if turns == 0 else "the newest turn"
+    newest_turns = f"the newest {count(turns)} turns" if turns > 1 else newest_turn
     kept_texts = [
-        *([f"{newest} ({count(tokens)} tokens)"] if tokens else []),
+        *([f"{newest_turns} ({count(tokens)} tokens)"] if tokens else []),
         *([counted_noun(pinned_count, "pinned part")] if pinned_count else []),
     ]
     return f"as they are {' and '.join(kept_texts)}" if kept_texts else "no other message"
@@ -140,7 +140,7 @@ def _is_own_rule(rule: str) -> TypeGuard[OwnRule]:
     return rule in OWN_RULES
 
 
-SENTENCES: Mapping[OwnRule, str] = {
+FIXED_SENTENCES: Mapping[OwnRule, str] = {
     "remind/mode": "It said which mode the agent is in; that is said beside the newest prompt alone.",
     "compact/plan": "Another policy would have begun the newest turns here.",
     "import": "It was cleared before the session was brought here.",
@@ -162,21 +162,21 @@ def _undone_sentence(numbers: Numbers) -> str:
 
 
 def _truncate_sentence(numbers: Numbers) -> str:
-    lines, limit = number_text(numbers, "max_lines"), number_text(numbers, "max_bytes")
-    if not lines or not limit:
+    max_lines, max_bytes = number_text(numbers, "max_lines"), number_text(numbers, "max_bytes")
+    if not max_lines or not max_bytes:
         return kept_ends_text(numbers)
-    tokens = number_text(numbers, "max_tokens")
-    size = f"{lines} lines or {limit} bytes"
-    if tokens:
-        size = f"{tokens} tokens, its share of the window"
-    longer = f"When the tool ended, its output was longer than {size}."
-    return joined_sentences(longer, kept_ends_text(numbers))
+    max_tokens = number_text(numbers, "max_tokens")
+    limit_text = f"{max_lines} lines or {max_bytes} bytes"
+    if max_tokens:
+        limit_text = f"{max_tokens} tokens, its share of the window"
+    length_sentence = f"When the tool ended, its output was longer than {limit_text}."
+    return joined_sentences(length_sentence, kept_ends_text(numbers))
 
 
 def _oversized_sentence(numbers: Numbers) -> str:
-    limit = number_text(numbers, "limit_chars")
-    longer = f", and the output was longer than {limit} characters" if limit else ""
-    return joined_sentences(f"The request did not fit{longer}.", kept_ends_text(numbers))
+    max_chars = number_text(numbers, "limit_chars")
+    length_clause = f", and the output was longer than {max_chars} characters" if max_chars else ""
+    return joined_sentences(f"The request did not fit{length_clause}.", kept_ends_text(numbers))
 
 
 PICTURE_LIMITS = {
@@ -194,73 +194,84 @@ def _tool_limit_sentence(numbers: Numbers) -> str:
     return f"The model's provider said that it takes {number_text(numbers, 'most')} tools at most."
 
 
-def _limit_sentence(numbers: Numbers) -> str:
+def _pictures_sentence(numbers: Numbers) -> str:
     """Return a sentence on pictures that are sent smaller or not at all, with the provider's limit."""
-    by_id = numbers.get(PICTURES)
-    pictures = list(by_id.values()) if isinstance(by_id, Mapping) else []
-    limited = [picture for picture in pictures if isinstance(picture, Mapping)]
-    shrunk_pictures = [picture for picture in limited if LEFT_OUT not in picture]
-    omitted = [_short_name(str(p.get("name") or "picture")) for p in limited if LEFT_OUT in p]
+    picture_by_index = numbers.get(PICTURES)
+    pictures = list(picture_by_index.values()) if isinstance(picture_by_index, Mapping) else []
+    picture_records = [picture for picture in pictures if isinstance(picture, Mapping)]
+    shrunk_pictures = [picture for picture in picture_records if LEFT_OUT not in picture]
+    omitted_names = [
+        _short_name(str(p.get("name") or "picture")) for p in picture_records if LEFT_OUT in p
+    ]
     changes = []
     if shrunk_pictures:
         noun_and_verb = "picture is" if len(shrunk_pictures) == 1 else "pictures are"
-        before, after = (_dimensions(shrunk_pictures[0].get(key)) for key in ("size", "to"))
+        before, after = (_dimensions_text(shrunk_pictures[0].get(key)) for key in ("size", "to"))
         sizes = f" ({before} pixels became {after})" if before and after else ""
         changes.append(f"{count(len(shrunk_pictures))} {noun_and_verb} sent smaller{sizes}")
-    if omitted:
-        others = f" and {count(len(omitted) - MAX_NAMES)} more" if len(omitted) > MAX_NAMES else ""
-        changes.append(f"not sent: {', '.join(omitted[:MAX_NAMES])}{others}")
+    if omitted_names:
+        more_text = (
+            f" and {count(len(omitted_names) - MAX_NAMES)} more"
+            if len(omitted_names) > MAX_NAMES
+            else ""
+        )
+        changes.append(f"not sent: {', '.join(omitted_names[:MAX_NAMES])}{more_text}")
     limit = PICTURE_LIMITS.get(str(numbers.get("limit")), "no more")
     limit_text = f"its provider takes {limit.format(most=number_text(numbers, 'most'))}"
     return f"For the model {', '.join(changes)}, since {limit_text}; the session keeps all of it."
 
 
-def _dimensions(value: object) -> str:
+def _dimensions_text(value: object) -> str:
     sides = value if isinstance(value, list | tuple) else ()
     return " x ".join(count(side) for side in sides if isinstance(side, int))
 
 
-def _summary_grade(numbers: Numbers) -> str:
+def _summary_sentence(numbers: Numbers) -> str:
     """Return the grade of a summary: the names that it keeps and loses by kind, and lost ones likely to be needed."""
     retention = numbers.get("retention")
     if not isinstance(retention, Mapping):
-        return _summary_request(numbers)
+        return _summary_request_sentence(numbers)
     counts_by_kind = {str(k): c for k, c in retention.items() if isinstance(c, Mapping)}
     lost_by_kind = {k: c for k, c in counts_by_kind.items() if number_of(c, "lost")}
     if not lost_by_kind:
         return "Every path, identifier, error and number of them is still in view."
-    kept_counts = ", ".join(filter(None, (_kept_count(k, c) for k, c in counts_by_kind.items())))
-    names = "; ".join(filter(None, map(_lost_names, lost_by_kind.values())))
-    not_kept = f"; not kept: {names}" if names else ""
-    likely_needed = _likely_needed(lost_by_kind, numbers)
-    return joined_sentences(f"Keeps {kept_counts}{not_kept}.", likely_needed)
+    kept_counts = ", ".join(
+        filter(None, (_kept_count_text(k, c) for k, c in counts_by_kind.items()))
+    )
+    lost_names_text = "; ".join(filter(None, map(_lost_names_text, lost_by_kind.values())))
+    lost_clause = f"; not kept: {lost_names_text}" if lost_names_text else ""
+    likely_sentence = _likely_needed_sentence(lost_by_kind, numbers)
+    return joined_sentences(f"Keeps {kept_counts}{lost_clause}.", likely_sentence)
 
 
-def _summary_request(numbers: Numbers) -> str:
+def _summary_request_sentence(numbers: Numbers) -> str:
     """Return a sentence on the content of a summary request; empty for reports of older logs."""
-    limit = number_text(numbers, "result_chars")
-    if not limit:
+    max_chars = number_text(numbers, "result_chars")
+    if not max_chars:
         return ""
-    text = f"where they are sent as a text, at most {limit} characters of each tool output"
+    text = f"where they are sent as a text, at most {max_chars} characters of each tool output"
     stage = number_of(numbers, "stage")
-    missing, repetition = numbers.get("lacks"), ""
-    if isinstance(missing, list | tuple) and missing:
-        lacks = " ".join(map(str, missing))
-        repetition = f"It is requested once more, since the one before lacked: {lacks}"
+    defects, repetition_sentence = numbers.get("lacks"), ""
+    if isinstance(defects, list | tuple) and defects:
+        defects_text = " ".join(map(str, defects))
+        repetition_sentence = (
+            f"It is requested once more, since the one before lacked: {defects_text}"
+        )
     if stage is None:
         return joined_sentences(
-            f"One request for the summary holds all messages that it replaces; {text}.", repetition
+            f"One request for the summary holds all messages that it replaces; {text}.",
+            repetition_sentence,
         )
-    first, last = str(numbers.get("first") or ""), str(numbers.get("last") or "")
-    messages = "no message"
-    if first and last:
-        messages = f"the messages from {short_id(first)} to {short_id(last)}"
-    place = f"Part {count(round(stage))} of the history, {'the last' if numbers.get('final') else 'more follow'}"
+    first_id, last_id = str(numbers.get("first") or ""), str(numbers.get("last") or "")
+    messages_text = "no message"
+    if first_id and last_id:
+        messages_text = f"the messages from {short_id(first_id)} to {short_id(last_id)}"
+    stage_text = f"Part {count(round(stage))} of the history, {'the last' if numbers.get('final') else 'more follow'}"
     continuation = ", and the summary of the parts before it" if numbers.get("prior") else ""
     return joined_sentences(
-        f"{place}: the request for the summary holds {messages}{continuation}; {text}.",
+        f"{stage_text}: the request for the summary holds {messages_text}{continuation}; {text}.",
         _left_out_sentence(numbers.get("left_out")),
-        repetition,
+        repetition_sentence,
     )
 
 
@@ -272,16 +283,16 @@ def _left_out_sentence(sizes: object) -> str:
     return f"Left out, too large for any request: {counted_noun(len(sizes), 'message')} of {count(round(tokens))} tokens."
 
 
-def _kept_count(kind: str, counts: Numbers) -> str:
-    total, lost = number_of(counts, "found"), number_of(counts, "lost") or 0
-    if total is None:
-        return f"not {number_text(counts, 'lost')} {kind}" if lost else ""
-    return f"{count(max(0, round(total - lost)))} of {count(round(total))} {kind}"
+def _kept_count_text(kind: str, counts: Numbers) -> str:
+    name_count, lost_count = number_of(counts, "found"), number_of(counts, "lost") or 0
+    if name_count is None:
+        return f"not {number_text(counts, 'lost')} {kind}" if lost_count else ""
+    return f"{count(max(0, round(name_count - lost_count)))} of {count(round(name_count))} {kind}"
 
 
-def _lost_names(counts: Numbers) -> str:
-    lost = counts.get("names")
-    first_lost = lost[:MAX_NAMES] if isinstance(lost, list | tuple) else ()
+def _lost_names_text(counts: Numbers) -> str:
+    lost_names = counts.get("names")
+    first_lost = lost_names[:MAX_NAMES] if isinstance(lost_names, list | tuple) else ()
     names = [_short_name(str(name)) for name in first_lost]
     ellipsis = ", …" if names and len(names) < counts["lost"] else ""
     return f"{', '.join(names)}{ellipsis}"
@@ -291,7 +302,7 @@ def _short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1].rstrip()}…"
 
 
-def _likely_needed(lost_by_kind: Mapping[str, Numbers], numbers: Numbers) -> str:
+def _likely_needed_sentence(lost_by_kind: Mapping[str, Numbers], numbers: Numbers) -> str:
     """Return a sentence on the lost names that the newest answers use."""
     names = [
         _short_name(str(name))
@@ -321,10 +332,10 @@ def _rollback_sentence(numbers: Numbers) -> str:
 SENTENCE_WRITERS: Mapping[OwnRule, Callable[[Numbers], str]] = {
     "truncate": _truncate_sentence,
     "recover/oversized": _oversized_sentence,
-    "limit/pictures": _limit_sentence,
+    "limit/pictures": _pictures_sentence,
     "limit/tools": _tool_limit_sentence,
     "remind/steered": _steered_sentence,
-    "compact": _summary_grade,
+    "compact": _summary_sentence,
     "compact/aside": _rollback_sentence,
     "user/undo-compaction": _undone_sentence,
 }

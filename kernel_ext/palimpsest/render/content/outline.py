@@ -68,6 +68,11 @@ Scrub = Callable[[str], str]
 
 MAX_PATH_CHARS = 4_096
 """Maximum characters of a path that is shortened to its last part."""
+MAX_SUBJECT_CHARS = 90
+"""Maximum characters of a call's subject in its row."""
+MAX_NOTICE_CHARS = 400
+MAX_FILE_NAMES = 6
+"""Maximum changed files that a notice names."""
 READ_ONLY_TOOLS = frozenset({"read", "list", "glob", "grep", "variables", "notebook"})
 """Tools that only read."""
 
@@ -141,6 +146,7 @@ class TextItem:
 
     text: str
     left_out: int = 0
+    """Number of omitted bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,7 @@ class OutlineCall:
     """One tool call."""
 
     status: str
-    """A key of ``SIGNS`` in ``render/content/phrases.py``."""
+    """A key of ``CALL_SIGNS`` in ``render/content/phrases.py``."""
     tool: str
     subject: str
     seconds: float | None
@@ -254,7 +260,7 @@ def outline_message(
         scrub,
         notes or OutlineNotes(),
         first_step,
-        stop_error=_stop_error(message),
+        stop_error=_stop_message(message),
         retries=message_retries(message),
     )
     if message.info.role == "user" or not message.info.summary:
@@ -270,7 +276,7 @@ def outline_message(
     return (*items, *builder.summary_items(message))
 
 
-def _stop_error(message: Message) -> str:
+def _stop_message(message: Message) -> str:
     """Return the message of the error that stopped an answer, shown at its end; else empty."""
     error = message.info.error if message.info.role == "assistant" else None
     return error.message if error is not None and error.type == "aborted" else ""
@@ -305,8 +311,8 @@ def outline_error(error: ErrorValue, scrub: Scrub = str, attempts: int = 1) -> N
         advice = f"Tried {attempts} times. {advice}".rstrip()
     problem = _without_traceback(problem)
     if error.type == "aborted":
-        return NoticeItem("■", one_line(scrub(problem), 400), advice)
-    return NoticeItem("✗", one_line(scrub(problem), 400), advice, tone="error")
+        return NoticeItem("■", one_line(scrub(problem), MAX_NOTICE_CHARS), advice)
+    return NoticeItem("✗", one_line(scrub(problem), MAX_NOTICE_CHARS), advice, tone="error")
 
 
 @dataclass(slots=True)
@@ -347,7 +353,7 @@ class _OutlineBuilder:
             case RetryPart():
                 return self._retry_items(part)
             case PatchPart():
-                names = first_names([self._line(name) for name in part.files], 6)
+                names = first_names([self._line(path) for path in part.files], MAX_FILE_NAMES)
                 return [NoticeItem("±", f"changed {names}")] if part.files else []
             case AgentPart():
                 return [NoticeItem("@", self._line(part.name))]
@@ -364,16 +370,16 @@ class _OutlineBuilder:
     def _text_items(self, part: TextPart) -> list[Item]:
         notice = user_notice_text(part)
         if notice is not None:
-            return [NoticeItem("!", one_line(self.scrub(notice), 400))]
+            return [NoticeItem("!", one_line(self.scrub(notice), MAX_NOTICE_CHARS))]
         if not part.text.strip() or part.synthetic:
             return []
         text, left_out = text_head(self.scrub(part.text), self.caps.bytes_per_text)
         return [TextItem(text, left_out), *self._reduction_items(part)]
 
     def _step_items(self, part: StepFinishPart) -> list[Item]:
-        number, self.step = self.step, self.step + 1
+        step_number, self.step = self.step, self.step + 1
         window = part.window if part.window is not None and part.window >= 0 else None
-        step = OutlineStep(step_text(part, number), part.context_tokens, window)
+        step = OutlineStep(step_text(part, step_number), part.context_tokens, window)
         return [step, CUT_ANSWER] if part.reason == "length" else [step]
 
     def _retry_items(self, part: RetryPart) -> list[Item]:
@@ -406,12 +412,12 @@ class _OutlineBuilder:
         state, caps = part.state, self.caps
         ask, reply = self.notes.question_and_reply(part)
         is_reading = part.tool in READ_ONLY_TOOLS
-        lines = caps.read_only_lines if is_reading else caps.max_lines
+        max_lines = caps.read_only_lines if is_reading else caps.max_lines
         max_bytes = max(0, min(caps.bytes_per_call, caps.bytes_per_turn - self.used_bytes))
         outcome = call_outcome(part, reply)
         excerpts = self._call_excerpts(part, ask, outcome)
         input_excerpt, output_excerpt = fit_excerpts(
-            *excerpts, max_bytes, lines, keep_tail=not is_reading
+            *excerpts, max_bytes, max_lines, keep_tail=not is_reading
         )
         if outcome.reason == self.stop_error:
             outcome = replace(outcome, reason="")
@@ -419,7 +425,7 @@ class _OutlineBuilder:
         call = OutlineCall(
             status="waiting" if is_waiting else outcome.status,
             tool=self._line(part.tool),
-            subject=one_line(self.scrub(self._subject(part)), 90),
+            subject=one_line(self.scrub(self._subject(part)), MAX_SUBJECT_CHARS),
             seconds=_seconds_without_wait(state),
             input=input_excerpt,
             output=output_excerpt,
@@ -427,10 +433,10 @@ class _OutlineBuilder:
             reason=self._line(outcome.reason) if outcome.status == "error" else "",
             refused_by=outcome.refusal.by if outcome.refusal else "",
             question=self._line(ask.title) if ask and is_waiting else "",
-            reductions=self._reductions(part),
+            reductions=self._reduction_sentences(part),
             record_hint=_record_hint(part, input_excerpt, output_excerpt),
             pictures=state.attachments if isinstance(state, ToolCompleted) else (),
-            read_subject=self._read_subject(part),
+            read_subject=self._reading_subject(part),
         )
         self.used_bytes += call.bytes
         return call
@@ -442,7 +448,7 @@ class _OutlineBuilder:
             return first_code_line(code)
         return title or subject(part.state.input)
 
-    def _read_subject(self, part: ToolPart) -> str:
+    def _reading_subject(self, part: ToolPart) -> str:
         if part.tool.lower() != "variables":
             return one_line(self.scrub(self._subject(part)), MAX_PATH_CHARS)
         name = part.state.input.get("name")
@@ -454,8 +460,8 @@ class _OutlineBuilder:
         text, language = input_text(part)
         if ask and _is_open(part) and ask.tool not in (None, part.tool):
             # A subagent's question is shown in the card of the call that started it.
-            pending = ToolPending(input=ask.input)
-            update = {"tool": ask.tool, "state": pending}
+            asked_state = ToolPending(input=ask.input)
+            update = {"tool": ask.tool, "state": asked_state}
             text, language = input_text(part.model_copy(update=update))
         if ask and ask.diff and language != "diff" and not isinstance(part.state, ToolCompleted):
             text, language = ask.diff, "diff"
@@ -485,7 +491,7 @@ class _OutlineBuilder:
             case _:
                 return output_text(part)
 
-    def _reductions(self, part: Part) -> tuple[str, ...]:
+    def _reduction_sentences(self, part: Part) -> tuple[str, ...]:
         """Return sentences about how the model sees a part, if that differs from the part itself."""
         decisions = self.notes.effective_decisions
         is_pinned = decisions.is_pinned(part.id, part.message_id)
@@ -496,7 +502,7 @@ class _OutlineBuilder:
         return (decision_reasons.PINNED_REASON, *sentences) if is_pinned else sentences
 
     def _reduction_items(self, part: Part) -> list[Item]:
-        return [ReductionItem(sentence) for sentence in self._reductions(part)]
+        return [ReductionItem(sentence) for sentence in self._reduction_sentences(part)]
 
 
 def _compaction_reason(part: CompactionPart) -> str:
@@ -512,11 +518,11 @@ def _is_open(part: ToolPart) -> bool:
 def _call_remark(part: ToolPart, reply: Reply | None, outcome: CallOutcome) -> str:
     metadata = getattr(part.state, "metadata", {})
     is_stopped = outcome.status == "stopped"
-    answer = outcome.refusal or reply
+    shown_reply = outcome.refusal or reply
     # A call that was stopped while it waited for an answer was not refused by the user.
     phrases = [AT_PROVIDER] if is_provider_call(part) else []
-    if answer and not (is_stopped and answer.by == "cancel"):
-        phrases.append(reply_text(answer))
+    if shown_reply and not (is_stopped and shown_reply.by == "cancel"):
+        phrases.append(reply_text(shown_reply))
     if metadata.get("changed_by"):
         phrases.append(f"{metadata['changed_by']} changed what it was given")
     if metadata.get("output_changed_by"):
@@ -531,16 +537,16 @@ def _without_traceback(message: str) -> str:
     return message.partition("Traceback (most recent call last)")[0].strip() or message
 
 
-def _record_hint(part: ToolPart, *pieces: Excerpt | None) -> str:
-    left_out = sum(piece.left_out for piece in pieces if piece is not None)
+def _record_hint(part: ToolPart, *excerpts: Excerpt | None) -> str:
+    omitted_bytes = sum(excerpt.left_out for excerpt in excerpts if excerpt is not None)
     blob = part.state.blob if isinstance(part.state, ToolCompleted) else None
-    if not left_out:
+    if not omitted_bytes:
         return ""
     if blob is not None:
         location = f".palimpsest/blobs/{blob.sha256[:2]}/{blob.sha256}"
     else:
         location = f".palimpsest/sessions/{one_line(part.session_id)}"
-    return f"{size_text(left_out)} not shown here; the whole text is kept in {location}"
+    return f"{size_text(omitted_bytes)} not shown here; the whole text is kept in {location}"
 
 
 def _seconds_without_wait(state: ToolState) -> float | None:

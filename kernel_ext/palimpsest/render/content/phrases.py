@@ -28,7 +28,7 @@ CALL_SIGNS = {
 _SUBJECT_KEYS = (
     "path", "file_path", "command", "pattern", "code", "name", "url", "query", "description",
 )  # fmt: skip
-_OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
+_SKIPPED_BEGINNINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
 ONE_CENT = 0.01
 """Minimum amount in US dollars with two decimals; smaller amounts get more decimals, so that one digit is shown."""
@@ -41,10 +41,10 @@ def counted_noun(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def first_names(names: Sequence[str], limit: int) -> str:
+def first_names(names: Sequence[str], max_names: int) -> str:
     """Return the first names with commas, and the number of further ones: ``a, b and 3 more``."""
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
+    more_text = f" and {len(names) - max_names} more" if len(names) > max_names else ""
+    return ", ".join(names[:max_names]) + more_text
 
 
 def short_count(number: int) -> str:
@@ -146,8 +146,8 @@ def gauge_bar(used_tokens: int, window: int, width: int = 16, free_sign: str = "
     if not window:
         return ""
     eighths = min(width * 8, round(8 * width * max(used_tokens, 0) / window))
-    full, rest = divmod(eighths, 8)
-    bar = "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
+    full_count, eighths_left = divmod(eighths, 8)
+    bar = "█" * full_count + " ▏▎▍▌▋▊▉"[eighths_left].strip()
     return bar + free_sign * (width - len(bar))
 
 
@@ -157,10 +157,10 @@ def reply_text(reply: Reply) -> str:
         feedback = f": {reply.feedback}" if reply.feedback else ""
         if reply.by == "headless":
             return f"refused, nobody was there to ask{feedback}"
-        by = {"person": "", "cancel": "", "engine": "", "rule": " by a rule"}
-        return f"refused{by.get(reply.by, f' by {reply.by}')}{feedback}"
-    phrase = "allowed once" if reply.answer == "once" else "always allowed"
-    return phrase if reply.by == "person" else f"{phrase} by {reply.by}"
+        source_text = {"person": "", "cancel": "", "engine": "", "rule": " by a rule"}
+        return f"refused{source_text.get(reply.by, f' by {reply.by}')}{feedback}"
+    permission = "allowed once" if reply.answer == "once" else "always allowed"
+    return permission if reply.by == "person" else f"{permission} by {reply.by}"
 
 
 def subject(arguments: Mapping[str, Any]) -> str:
@@ -175,7 +175,9 @@ def subject(arguments: Mapping[str, Any]) -> str:
 def first_code_line(code: str) -> str:
     """Return the first line of code that is no import, comment or bracket."""
     lines = [line.strip() for line in code.strip().split("\n")]
-    statements = (line for line in lines if len(line) > 1 and not line.startswith(_OPENINGS))
+    statements = (
+        line for line in lines if len(line) > 1 and not line.startswith(_SKIPPED_BEGINNINGS)
+    )
     return next(statements, lines[0])
 
 

@@ -16,12 +16,12 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 
-_LABEL = re.compile(
+_LABEL_LINE = re.compile(
     r"^\[(stdout|stderr|result|images|shown to the user|error|left behind|interrupted)\]$",
     re.MULTILINE,
 )
-_NOTES = ("images", "shown to the user")
-_FIGURE = re.compile(r"^<Figure size [^>\n]*>$", re.MULTILINE)
+_NOTE_LABELS = ("images", "shown to the user")
+_FIGURE_LINE = re.compile(r"^<Figure size [^>\n]*>$", re.MULTILINE)
 _CODE_FIELDS = {"code": "python", "command": "bash"}
 
 
@@ -106,12 +106,12 @@ def _subagent_answer(output: str) -> str:
 
 def sections(output: str) -> list[tuple[str, str]] | None:
     """Return the labelled sections of a python tool's output, without notes to the model; None without labels."""
-    pieces = _LABEL.split(output)
+    pieces = _LABEL_LINE.split(output)
     if pieces[0].strip() or len(pieces) < 3:
         return None
     labelled = zip(pieces[1::2], pieces[2::2], strict=True)
-    bodies = [(name, _FIGURE.sub("", body).strip("\n")) for name, body in labelled]
-    return [(name, body) for name, body in bodies if name not in _NOTES and body.strip()]
+    bodies = [(name, _FIGURE_LINE.sub("", body).strip("\n")) for name, body in labelled]
+    return [(name, body) for name, body in bodies if name not in _NOTE_LABELS and body.strip()]
 
 
 def _without_labels(output: str) -> str:

@@ -98,8 +98,8 @@ def _short_number(tokens: int) -> str:
     """Return a number of tokens in three digits: ``980``, ``7.46k``, ``1.2M``."""
     if tokens < 1_000:
         return str(tokens)
-    unit, divisor = ("k", 1_000) if tokens < 1_000_000 else ("M", 1_000_000)
-    return f"{float(f'{tokens / divisor:.3g}'):g}{unit}"
+    suffix, divisor = ("k", 1_000) if tokens < 1_000_000 else ("M", 1_000_000)
+    return f"{float(f'{tokens / divisor:.3g}'):g}{suffix}"
 
 
 def _cost_text(dollars: float | None, is_estimate: bool) -> str:  # noqa: FBT001  # as the figures hold it

@@ -27,7 +27,7 @@ MIN_THOUGHT_SECONDS = 3.0
 MAX_NAMES = 2
 """Maximum names that are listed; of more, only the number is shown."""
 
-_READING_TOOLS = {
+_READING_KIND_BY_TOOL = {
     "variables": "variables",
     "read": "files",
     "list": "searches",
@@ -42,8 +42,8 @@ _READING_TOOLS = {
     "skill": "skills",
 }
 """Kind of reading by tool in lower case; some tools are of other agents, whose sessions are imported."""
-_DONE: Status = "completed"
-_FAILED: Status = "error"
+_COMPLETED_STATUS: Status = "completed"
+_FAILED_STATUS: Status = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ Row = Item | WorkRow | TurnEnd
 
 def is_reading_tool(tool: str) -> bool:
     """Return whether a tool only reads."""
-    return tool.lower() in _READING_TOOLS
+    return tool.lower() in _READING_KIND_BY_TOOL
 
 
 def is_foldable(item: Item) -> bool:
@@ -95,7 +95,7 @@ def is_foldable(item: Item) -> bool:
         case ReasoningItem():
             return not item.title
         case OutlineCall():
-            return _reading_kind(item) != "" and item.status == _DONE
+            return _reading_kind(item) != "" and item.status == _COMPLETED_STATUS
         case NoticeItem():
             return item.sent_again > 0
         case _:
@@ -107,26 +107,26 @@ def fold_work(items: Sequence[Item], *, is_running: bool = False) -> list[tuple[
 
     While the turn is live its newest item is not folded, so that visible items do not move.
     """
-    counted = [number for number, item in enumerate(items) if _counts_in_row(item)]
-    newest_index = counted[-1] if is_running and counted else -1
+    counted_indices = [index for index, item in enumerate(items) if _counts_in_row(item)]
+    newest_index = counted_indices[-1] if is_running and counted_indices else -1
     corrected_indices = _corrected_failures(items)
     shown_rows: list[tuple[int, Row]] = []
     row_indices: list[int] = []
-    insert_at = 0
+    row_position = 0
 
     def close_run() -> None:
-        shown_rows[insert_at:insert_at] = _run_rows(items, row_indices, corrected_indices)
+        shown_rows[row_position:row_position] = _run_rows(items, row_indices, corrected_indices)
         row_indices.clear()
 
-    for number, item in enumerate(items):
-        if number != newest_index and (is_foldable(item) or number in corrected_indices):
-            if not any(_counts_in_row(items[position]) for position in row_indices):
-                insert_at = len(shown_rows)
-            row_indices.append(number)
+    for index, item in enumerate(items):
+        if index != newest_index and (is_foldable(item) or index in corrected_indices):
+            if not any(_counts_in_row(items[row_index]) for row_index in row_indices):
+                row_position = len(shown_rows)
+            row_indices.append(index)
             continue
-        if not _is_between(item):
+        if not _continues_run(item):
             close_run()
-        shown_rows.append((number, item))
+        shown_rows.append((index, item))
     close_run()
     return shown_rows
 
@@ -139,7 +139,7 @@ def without_row(items: Sequence[Item], rows: Iterable[tuple[int, Row]]) -> list[
     return [item for item in items if id(item) not in shown_ids]
 
 
-def _is_between(item: Item) -> bool:
+def _continues_run(item: Item) -> bool:
     """Return whether an item does not end a run, unlike texts and notices."""
     return isinstance(item, OutlineCall) or is_foldable(item)
 
@@ -155,12 +155,12 @@ def _run_rows(
     items: Sequence[Item], row_indices: Sequence[int], corrected_indices: frozenset[int]
 ) -> list[tuple[int, Row]]:
     """Return the row of a run; a single item beside steps keeps its own row, except a corrected failure."""
-    counted_indices = [number for number in row_indices if _counts_in_row(items[number])]
-    if not _deserves_row([items[number] for number in counted_indices]):
+    counted_indices = [index for index in row_indices if _counts_in_row(items[index])]
+    if not _deserves_row([items[index] for index in counted_indices]):
         return []
     if len(counted_indices) == 1 and counted_indices[0] not in corrected_indices:
         return [(counted_indices[0], items[counted_indices[0]])]
-    return [(counted_indices[0], WorkRow(tuple(items[number] for number in row_indices)))]
+    return [(counted_indices[0], WorkRow(tuple(items[index] for index in row_indices)))]
 
 
 def _deserves_row(counted_items: Sequence[Item]) -> bool:
@@ -178,19 +178,19 @@ def _corrected_failures(items: Sequence[Item]) -> frozenset[int]:
     """Return the positions of failed calls after which a call with the same aim succeeded."""
     reached_aims: set[str] = set()
     corrected_indices: set[int] = set()
-    for number, item in reversed(list(enumerate(items))):
+    for index, item in reversed(list(enumerate(items))):
         if not isinstance(item, OutlineCall):
             continue
-        if item.status == _DONE:
+        if item.status == _COMPLETED_STATUS:
             reached_aims.add(_aim(item))
-        elif item.status == _FAILED and _aim(item) in reached_aims:
-            corrected_indices.add(number)
+        elif item.status == _FAILED_STATUS and _aim(item) in reached_aims:
+            corrected_indices.add(index)
     return frozenset(corrected_indices)
 
 
 def _reading_kind(call: OutlineCall) -> str:
     """Return the kind of a reading call; empty for other calls."""
-    return _READING_TOOLS.get(call.tool.lower(), "")
+    return _READING_KIND_BY_TOOL.get(call.tool.lower(), "")
 
 
 def _aim(call: OutlineCall) -> str:
@@ -205,15 +205,15 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
     """Return the pieces of a row's text, as a list for each kind of work."""
     items = list(items)
     calls = [item for item in items if isinstance(item, OutlineCall)]
-    done_calls = [call for call in calls if call.status == _DONE]
+    completed_calls = [call for call in calls if call.status == _COMPLETED_STATUS]
 
     def subjects(kind: str) -> list[str]:
-        return [call.read_subject for call in done_calls if _reading_kind(call) == kind]
+        return [call.read_subject for call in completed_calls if _reading_kind(call) == kind]
 
     variables = list(dict.fromkeys(subjects("variables")))
     files = list(dict.fromkeys(subjects("files")))
-    skills = [[WorkWord(skill, is_name=True)] for skill in dict.fromkeys(subjects("skills"))]
-    skill_noun = "skills" if len(skills) > 1 else "skill"
+    skill_pieces = [[WorkWord(skill, is_name=True)] for skill in dict.fromkeys(subjects("skills"))]
+    skill_noun = "skills" if len(skill_pieces) > 1 else "skill"
     read_pieces = [
         _names_or_count([variable for variable in variables if variable], "variables", MAX_NAMES),
         _plain_piece("the variables") if "" in variables else [],
@@ -221,24 +221,26 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
         _plain_piece("the notebook") if subjects("notebook") else [],
     ]
     read_text = _joined_pieces([piece for piece in read_pieces if piece], ", ")
-    searches, recalled_count = len(subjects("searches")), len(subjects("recalled"))
-    recalled = "an output" if recalled_count == 1 else f"{recalled_count} outputs"
-    failed_count = sum(call.status != _DONE for call in calls)
+    search_count, recalled_count = len(subjects("searches")), len(subjects("recalled"))
+    recalled_text = "an output" if recalled_count == 1 else f"{recalled_count} outputs"
+    failed_count = sum(call.status != _COMPLETED_STATUS for call in calls)
     resent_count = sum(item.sent_again for item in items if isinstance(item, NoticeItem))
     pieces = [
         [WorkWord("looked at "), *read_text] if read_text else [],
-        _plain_piece(f"searched {_times_text(searches)}") if searches else [],
-        _plain_piece(f"recalled {recalled}") if recalled_count else [],
+        _plain_piece(f"searched {_repetition_text(search_count)}") if search_count else [],
+        _plain_piece(f"recalled {recalled_text}") if recalled_count else [],
         _plain_piece("wrote its todo list") if subjects("todos") else [],
-        [WorkWord(f"used the {skill_noun} "), *_joined_pieces(skills, ", ")] if skills else [],
+        [WorkWord(f"used the {skill_noun} "), *_joined_pieces(skill_pieces, ", ")]
+        if skill_pieces
+        else [],
         _plain_piece(_thinking_text(items)),
-        _plain_piece(f"sent again {_times_text(resent_count)}") if resent_count else [],
+        _plain_piece(f"sent again {_repetition_text(resent_count)}") if resent_count else [],
         _plain_piece(f"{failed_count} failed, then mended") if failed_count else [],
     ]
     return [piece for piece in pieces if piece]
 
 
-def _times_text(times: int) -> str:
+def _repetition_text(times: int) -> str:
     return "once" if times == 1 else f"{times} times"
 
 

@@ -26,8 +26,8 @@ from palimpsest.transcript.values import ToolSpec, Usage
 
 Json = dict[str, Any]
 
-VERSION = "ATIF-v1.7"
-AGENT = "palimpsest"
+SCHEMA_VERSION = "ATIF-v1.7"
+AGENT_NAME = "palimpsest"
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """Types of images for which the format has a part; other files are listed in ``extra``."""
 COMPACTED_MESSAGE = "Earlier messages were replaced by a summary."
@@ -51,7 +51,7 @@ class TrajectoryHead:
 
     session_id: str
     title: str = ""
-    agent: str = AGENT
+    agent: str = AGENT_NAME
     version: str = ""
     model: str | None = None
     window: int | None = None
@@ -93,7 +93,7 @@ class _TrajectoryWriter:
     _step_positions: dict[str, int] = field(default_factory=dict)
     """The position of the step of each message."""
     _marker: tuple[Message, CompactionPart] | None = None
-    _sums: Json = field(
+    _metric_sums: Json = field(
         default_factory=lambda: {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
     )
     _cost: float | None = None
@@ -129,8 +129,8 @@ class _TrajectoryWriter:
     def _add_user_step(self, message: Message, info: UserMessage) -> None:
         self._step_positions[message.id] = len(self._steps)
         extra: Json = {"by_program": True} if info.by_engine else {}
-        extra |= _attachments(message.parts)
-        content = _content(map(_part_content, message.parts))
+        extra |= _attachment_fields(message.parts)
+        content = _joined_content(map(_part_content, message.parts))
         self._add_step("user", content, timestamp=self._time_text(info.time.created), extra=extra)
 
     def _add_agent_step(self, message: Message, info: AssistantMessage) -> None:
@@ -143,10 +143,10 @@ class _TrajectoryWriter:
             "completed": self._time_text(info.time.completed),
             "error": None if info.error is None else info.error.message,
         }
-        results = [result for result in map(self._call_result, calls) if result is not None]
+        results = [result for result in map(self._result_of_call, calls) if result is not None]
         self._add_step(
             "agent",
-            _content(map(_part_content, message.parts)),
+            _joined_content(map(_part_content, message.parts)),
             timestamp=self._time_text(info.time.created),
             model_name=info.model.id,
             reasoning_effort=info.model.variant,
@@ -159,7 +159,7 @@ class _TrajectoryWriter:
             metrics=self._count_metrics(message),
             llm_call_count=1,
             extra={name: value for name, value in extra.items() if value}
-            | _attachments(message.parts),
+            | _attachment_fields(message.parts),
         )
 
     def _add_compaction_step(self, message: Message, info: AssistantMessage) -> None:
@@ -167,27 +167,27 @@ class _TrajectoryWriter:
         metrics = self._count_metrics(message)
         if self._marker is None or info.error is not None or message.id in self._undone_ids:
             return
-        (request, marker), self._marker = self._marker, None
-        kept_steps = self._kept_steps(marker.tail_start_id)
-        management = {"type": "compaction", "boundary": "replace", "auto": marker.auto}
-        imported = (request.info.model_extra or {}).get("imported")
-        numbers = imported if isinstance(imported, dict) else {}
+        (marker_message, marker_part), self._marker = self._marker, None
+        kept_steps = self._kept_steps(marker_part.tail_start_id)
+        management = {"type": "compaction", "boundary": "replace", "auto": marker_part.auto}
+        imported = (marker_message.info.model_extra or {}).get("imported")
+        imported_numbers = imported if isinstance(imported, dict) else {}
         for name in ("tokens_before", "tokens_after"):
-            if isinstance(numbers.get(name), int):
-                management[name] = numbers[name]
+            if isinstance(imported_numbers.get(name), int):
+                management[name] = imported_numbers[name]
         extra: Json = {"context_management": management, "model_name": info.model.id}
         self._add_step(
             "system",
             COMPACTED_MESSAGE,
-            timestamp=self._time_text(request.info.time.created),
+            timestamp=self._time_text(marker_message.info.time.created),
             observation={"results": [{"content": summary}]},
             extra=extra | ({"metrics": metrics} if metrics else {}),
         )
         for step in kept_steps:
-            copy = {**step, "is_copied_context": True}
+            copied_step = {**step, "is_copied_context": True}
             for name in ("metrics", "step_id"):
-                copy.pop(name, None)
-            self._add_step(**copy)
+                copied_step.pop(name, None)
+            self._add_step(**copied_step)
 
     def _kept_steps(self, first_message_id: str | None) -> list[Json]:
         """Return the steps from a message on, which a compaction keeps in the context."""
@@ -215,7 +215,7 @@ class _TrajectoryWriter:
         management = {"type": "pruning", "boundary": "truncate", "outputs": outputs}
         self._add_step("system", REDUCED_MESSAGE, extra={"context_management": management})
 
-    def _call_result(self, part: ToolPart) -> Json | None:
+    def _result_of_call(self, part: ToolPart) -> Json | None:
         """Return the result of a call; None for a call that has not ended."""
         state = part.state
         if not isinstance(state, ToolCompleted | ToolFailed):
@@ -227,13 +227,13 @@ class _TrajectoryWriter:
             "started": self._time_text(state.time.start),
             "ended": self._time_text(state.time.end),
         }
-        other_files = [_other_file(file) for file in files if _image(file) is None]
+        other_files = [_other_file(file) for file in files if _image_part(file) is None]
         extra |= {"attachments": other_files} if other_files else {}
         child = self._children.get(part.call_id)
         reference = {"trajectory_id": child["trajectory_id"]} if child is not None else None
         return {
             "source_call_id": part.call_id,
-            "content": _content([output or None, *map(_image, files)]),
+            "content": _joined_content([output or None, *map(_image_part, files)]),
             **({"subagent_trajectory_ref": [reference]} if reference else {}),
             "extra": _without_none(extra),
         }
@@ -243,9 +243,9 @@ class _TrajectoryWriter:
         finish = next((part for part in message.parts if isinstance(part, StepFinishPart)), None)
         if finish is None:
             return None
-        metrics = _metrics(finish.tokens, finish.cost)
-        for name in self._sums:
-            self._sums[name] += metrics[name]
+        metrics = _metric_fields(finish.tokens, finish.cost)
+        for name in self._metric_sums:
+            self._metric_sums[name] += metrics[name]
         if finish.cost is not None:
             self._cost = (self._cost or 0.0) + finish.cost
         return metrics
@@ -255,13 +255,13 @@ class _TrajectoryWriter:
         head = self._head
         agent: Json = {"name": head.agent, "version": head.version, "model_name": head.model}
         if head.tools is not None:
-            agent["tool_definitions"] = [_definition(tool) for tool in head.tools]
+            agent["tool_definitions"] = [_tool_definition(tool) for tool in head.tools]
         if head.window:
             agent["extra"] = {"context_window": head.window}
-        final_metrics: Json = {f"total_{name}": value for name, value in self._sums.items()}
+        final_metrics: Json = {f"total_{name}": value for name, value in self._metric_sums.items()}
         final_metrics |= {"total_cost_usd": self._cost, "total_steps": len(self._steps)}
         document: Json = {
-            "schema_version": VERSION,
+            "schema_version": SCHEMA_VERSION,
             "session_id": head.session_id,
             "trajectory_id": head.session_id,
             "agent": _without_none(agent),
@@ -286,24 +286,27 @@ def _part_content(part: Part) -> str | Json | None:
         case TextPart():
             return None if part.ignored else part.text or None
         case FilePart():
-            return _image(part)
+            return _image_part(part)
         case ToolPart() | ReasoningPart():
             return None
         case _:
             return part.words_for_model("user") or None
 
 
-def _content(contents: Iterable[str | Json | None]) -> str | list[Json]:
+def _joined_content(contents: Iterable[str | Json | None]) -> str | list[Json]:
     """Return contents that are not None in the format: a single text as a string, else a list of parts."""
-    present = [content for content in contents if content is not None]
-    if not present:
+    present_contents = [content for content in contents if content is not None]
+    if not present_contents:
         return ""
-    if len(present) == 1 and isinstance(present[0], str):
-        return present[0]
-    return [{"type": "text", "text": item} if isinstance(item, str) else item for item in present]
+    if len(present_contents) == 1 and isinstance(present_contents[0], str):
+        return present_contents[0]
+    return [
+        {"type": "text", "text": item} if isinstance(item, str) else item
+        for item in present_contents
+    ]
 
 
-def _image(file: FilePart | Attachment) -> Json | None:
+def _image_part(file: FilePart | Attachment) -> Json | None:
     if file.mime not in IMAGE_TYPES:
         return None
     return {"type": "image", "source": {"media_type": file.mime, "path": file.url}}
@@ -313,12 +316,12 @@ def _other_file(file: FilePart | Attachment) -> Json:
     return _without_none({"media_type": file.mime, "path": file.url, "name": file.filename})
 
 
-def _attachments(parts: Iterable[Part]) -> Json:
+def _attachment_fields(parts: Iterable[Part]) -> Json:
     files = [part for part in parts if isinstance(part, FilePart) and part.mime not in IMAGE_TYPES]
     return {"attachments": [_other_file(file) for file in files]} if files else {}
 
 
-def _metrics(usage: Usage, cost: float | None) -> Json:
+def _metric_fields(usage: Usage, cost: float | None) -> Json:
     metrics: Json = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.output + usage.reasoning,
@@ -326,11 +329,14 @@ def _metrics(usage: Usage, cost: float | None) -> Json:
     }
     if cost is not None:
         metrics["cost_usd"] = cost
-    extra = {"reasoning_tokens": usage.reasoning, "cache_creation_input_tokens": usage.cache_write}
-    nonzero = {name: value for name, value in extra.items() if value}
-    return metrics | ({"extra": nonzero} if nonzero else {})
+    other_counts = {
+        "reasoning_tokens": usage.reasoning,
+        "cache_creation_input_tokens": usage.cache_write,
+    }
+    nonzero_counts = {name: value for name, value in other_counts.items() if value}
+    return metrics | ({"extra": nonzero_counts} if nonzero_counts else {})
 
 
-def _definition(tool: ToolSpec) -> Json:
+def _tool_definition(tool: ToolSpec) -> Json:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}

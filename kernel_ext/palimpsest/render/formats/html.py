@@ -90,14 +90,14 @@ def _call_html(item: OutlineCall) -> str:
         f'<p class="kept">{line_in_html(item.record_hint)}</p>' if item.record_hint else "",
     ]
     body = joined_blocks(blocks, "\n")
-    tone = {"waiting": " waiting", "error": " failed"}.get(item.status, "")
+    tone_class = {"waiting": " waiting", "error": " failed"}.get(item.status, "")
     if body:
         open_attribute = " open" if item.status == "waiting" else ""
-        call = f'<details class="call{tone}"{open_attribute}><summary class="row">{row}</summary>{body}</details>'
+        call_html = f'<details class="call{tone_class}"{open_attribute}><summary class="row">{row}</summary>{body}</details>'
     else:
-        call = f'<div class="call{tone}"><div class="row">{row}</div></div>'
+        call_html = f'<div class="call{tone_class}"><div class="row">{row}</div></div>'
     figures = map(_figure_html, item.pictures)
-    return joined_blocks([call, *figures, *map(_reduction_line, item.reductions)], "\n")
+    return joined_blocks([call_html, *figures, *map(_reduction_line, item.reductions)], "\n")
 
 
 def _excerpt_html(excerpt: Excerpt | None, kind: str) -> str:
@@ -131,11 +131,11 @@ def _step_line(item: OutlineStep) -> str:
 
 def _figures_html(item: OutlineStep) -> str:
     facts = (fact.replace(" ", HARD_SPACE) for fact in line_in_html(item.summary).split(" · "))
-    line = f"<span>{f'{HARD_SPACE}· '.join(facts)}</span>"
+    line_html = f"<span>{f'{HARD_SPACE}· '.join(facts)}</span>"
     if item.used_tokens is not None and item.window is not None:
         bar = f" {gauge(item.used_tokens, item.window)}" if item.window else ""
-        line += f"{bar} <span>{line_in_html(share_text(item.used_tokens, item.window))}</span>"
-    return line
+        line_html += f"{bar} <span>{line_in_html(share_text(item.used_tokens, item.window))}</span>"
+    return line_html
 
 
 def gauge(used_tokens: int, window: int) -> str:

@@ -56,10 +56,10 @@ def render_excerpt(
     )
 
 
-def _omitted_turns_note(turns: int) -> str:
-    if not turns:
+def _omitted_turns_note(turn_count: int) -> str:
+    if not turn_count:
         return ""
-    subject = f"{count(turns)} earlier turn{'s are' if turns > 1 else ' is'}"
+    subject = f"{count(turn_count)} earlier turn{'s are' if turn_count > 1 else ' is'}"
     return (
         f'<p class="muted">{subject} not kept in the notebook; the session has all of them.</p>\n'
     )

@@ -20,6 +20,8 @@ from palimpsest.render.safety.escaping import line_in_html, one_line
 REPORT_MARK = '<meta name="generator" content="Palimpsest inspector report">'
 """Marks the head of each report, so that a report replaces only an older report, and no other file."""
 
+MAX_CLOSING_CHARS = 400
+"""Maximum characters of a line at the end of the page."""
 LOADER = """
 const unpack = async id => {
   const packed = atob(document.getElementById(id).textContent.trim());
@@ -73,9 +75,9 @@ class InspectorReport:
 
 def inspector_report(report: InspectorReport, script: str, style: str) -> str:
     """Return the page; without a built script it holds the picture and the tables alone."""
-    hashes = " ".join(f"'{_script_hash(text)}'" for text in (LOADER, script) if script)
-    policy = (
-        f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
+    script_hashes = " ".join(f"'{_script_hash(text)}'" for text in (LOADER, script) if script)
+    content_policy = (
+        f"default-src 'none'; script-src {script_hashes or chr(39) + 'none' + chr(39)}; "
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     title = html.escape(one_line(report.title) or "Session")
@@ -85,10 +87,12 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         f"<script>{LOADER}</script>\n"
     )
     tables = "\n".join(table.html for table in report.tables)
-    closing_html = "".join(f"<p>{line_in_html(line, 400)}</p>" for line in report.closing_lines)
+    closing_html = "".join(
+        f"<p>{line_in_html(line, MAX_CLOSING_CHARS)}</p>" for line in report.closing_lines
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=False)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(content_policy, quote=False)}">\n'
         f"{REPORT_MARK}\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'

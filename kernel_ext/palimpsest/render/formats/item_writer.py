@@ -28,11 +28,13 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import Density
 
-Numbered = tuple[Message, Caps, int]
+NumberedMessage = tuple[Message, Caps, int]
 """A message, the remaining caps of its turn, and the number of its first step."""
 
 
-def numbered_messages(messages: Iterable[Message], caps: Caps, step: int = 1) -> Iterator[Numbered]:
+def numbered_messages(
+    messages: Iterable[Message], caps: Caps, step: int = 1
+) -> Iterator[NumberedMessage]:
     """Yield messages with their remaining caps and the number of their first step."""
     for message in messages:
         yield message, caps, step
@@ -40,7 +42,7 @@ def numbered_messages(messages: Iterable[Message], caps: Caps, step: int = 1) ->
         step += sum(part.type == "step-finish" for part in message.parts)
 
 
-def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[Iterator[Numbered]]:
+def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[Iterator[NumberedMessage]]:
     """Yield each turn's messages; caps and step numbers start again with each turn."""
     turn_count = 0
 
@@ -71,7 +73,7 @@ class MessageRows:
 
 
 def turn_rows(
-    turn: Iterable[Numbered],
+    turn: Iterable[NumberedMessage],
     *,
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
@@ -100,12 +102,12 @@ def turn_rows(
             message_rows.rows.append(item)
         return shown_messages
     rows = fold_work(items, is_running=is_running)
-    for number, row in rows:
-        owners[number].rows.append(row)
+    for index, row in rows:
+        owners[index].rows.append(row)
     if is_whole and shown_messages:
         answers = [entry for entry in shown_messages if entry.rows and not is_prompt(entry.message)]
-        end = turn_end([entry.message for entry in shown_messages], without_row(items, rows))
-        (answers or shown_messages)[-1].rows.extend(end)
+        end_rows = turn_end([entry.message for entry in shown_messages], without_row(items, rows))
+        (answers or shown_messages)[-1].rows.extend(end_rows)
     return shown_messages
 
 
@@ -178,7 +180,7 @@ class ItemWriter:
 
     def turn(
         self,
-        turn: Iterable[Numbered],
+        turn: Iterable[NumberedMessage],
         *,
         scrub: Scrub = str,
         notes: OutlineNotes | None = None,

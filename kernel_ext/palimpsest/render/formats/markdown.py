@@ -54,9 +54,9 @@ def _text_block(item: TextItem) -> str:
 
 
 def _reasoning_block(item: ReasoningItem) -> str:
-    head = thought_text(item.title, item.seconds)
-    line = one_line(item.text, MAX_THOUGHT_CHARS)
-    return f"> *{head}*" + (f" · {escape_inline(line)}" if line else "")
+    heading = thought_text(item.title, item.seconds)
+    thought_line = one_line(item.text, MAX_THOUGHT_CHARS)
+    return f"> *{heading}*" + (f" · {escape_inline(thought_line)}" if thought_line else "")
 
 
 def _call_block(item: OutlineCall) -> str:
@@ -107,8 +107,10 @@ def _reduction_line(sentence: str) -> str:
 def _notice_line(item: NoticeItem) -> str:
     lacks_full_stop = item.advice and item.sentence[-1:] not in ".!?…"
     sentence = escape_inline(item.sentence) + ("." if lacks_full_stop else "")
-    emphasised = f"**{sentence}**" if item.tone == "error" else f"*{sentence}*"
-    return f"{item.sign} {emphasised}" + (f" {escape_inline(item.advice)}" if item.advice else "")
+    emphasised_sentence = f"**{sentence}**" if item.tone == "error" else f"*{sentence}*"
+    return f"{item.sign} {emphasised_sentence}" + (
+        f" {escape_inline(item.advice)}" if item.advice else ""
+    )
 
 
 def _work_line(row: WorkRow) -> str:
@@ -123,9 +125,11 @@ def _opening_work(row: WorkRow) -> str:
 
 
 def _opening_turn_end(row: TurnEnd) -> str:
-    hidden = [item for item in row.items if not isinstance(item, OutlineStep)]
+    hidden_items = [item for item in row.items if not isinstance(item, OutlineStep)]
     return (
-        _details_block(row.step_figures.summary, hidden) if hidden else _step_line(row.step_figures)
+        _details_block(row.step_figures.summary, hidden_items)
+        if hidden_items
+        else _step_line(row.step_figures)
     )
 
 

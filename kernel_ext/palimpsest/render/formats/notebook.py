@@ -52,7 +52,8 @@ NOTEBOOK_CAPS = Caps(
 MAX_OUTPUT_CHARS = 200_000
 """Maximum characters of one output; a notebook with longer outputs is slow to open."""
 
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+CELL_ID_CHARS = 12
+_COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def notebook(
@@ -100,7 +101,7 @@ class _NotebookWriter:
     _execution_count: int = 0
     _unwritten_items: list[Item] = field(default_factory=list)
     """Items that the next Markdown cell will hold; in the density ``all steps`` those of one message at most."""
-    _steps: list[Message] = field(default_factory=list)
+    _step_messages: list[Message] = field(default_factory=list)
     """The turn's messages so far, with their steps alone."""
     _rowless_items: list[Item] = field(default_factory=list)
     """Items of the turn without a row."""
@@ -119,24 +120,24 @@ class _NotebookWriter:
         self._add({**cell, "execution_count": execution_count})
 
     def _add(self, cell: Json) -> None:
-        name = hashlib.sha256(f"{len(self.cells)} {cell['source']}".encode(errors="replace"))
-        self.cells.append({"id": name.hexdigest()[:12], "metadata": {}, **cell})
+        source_hash = hashlib.sha256(f"{len(self.cells)} {cell['source']}".encode(errors="replace"))
+        self.cells.append({"id": source_hash.hexdigest()[:CELL_ID_CHARS], "metadata": {}, **cell})
 
     def add_message(self, message: Message) -> None:
         """Add the cells of one message; items that can be folded wait for the next message."""
         if begins_turn(message):
             self.end_turn()
         steps = tuple(part for part in message.parts if part.type == "step-finish")
-        self._steps.append(message.model_copy(update={"parts": steps}))
+        self._step_messages.append(message.model_copy(update={"parts": steps}))
         other_parts = tuple(part for part in message.parts if part.type != "step-finish")
         shown_message = message.model_copy(update={"parts": other_parts})
         files = [part for part in message.parts if isinstance(part, FilePart)]
         prompt_text = _prompt_text(shown_message) if self._prompts == "cells" else ""
         if prompt_text:
-            self._write_pending()
+            self._write_unwritten_items()
             self.add_code(f"%%agent\n{self._scrub(prompt_text)}")
         elif message.info.role == "user" or message.info.summary:
-            self._write_pending()
+            self._write_unwritten_items()
             text = render_message(
                 shown_message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
             )
@@ -144,23 +145,23 @@ class _NotebookWriter:
         else:
             self._write_answer(shown_message)
         for file in files:
-            self._write_pending()
+            self._write_unwritten_items()
             self.add_markdown(self._file_markdown(file))
 
     def end_turn(self) -> None:
         """Add the pending items of the turn, and its figures."""
-        self._write_pending(is_whole=True)
-        self._steps, self._rowless_items = [], []
+        self._write_unwritten_items(is_whole=True)
+        self._step_messages, self._rowless_items = [], []
 
-    def _write_pending(self, *, is_whole: bool = False) -> None:
+    def _write_unwritten_items(self, *, is_whole: bool = False) -> None:
         """Write the pending items into a cell, folded unless all steps are shown, and below a whole turn (``is_whole``) its figures."""
         items, self._unwritten_items = self._unwritten_items, []
         rows: list[Row] = list(items)
         if self._density == "quiet":
-            folded = fold_work(items)
-            self._rowless_items += without_row(items, folded)
-            rows = [row for _, row in folded]
-            rows += turn_end(self._steps, self._rowless_items) if is_whole else []
+            folded_rows = fold_work(items)
+            self._rowless_items += without_row(items, folded_rows)
+            rows = [row for _, row in folded_rows]
+            rows += turn_end(self._step_messages, self._rowless_items) if is_whole else []
         self.add_markdown(OPENING_WRITER.rows(rows))
 
     def _write_answer(self, message: Message) -> None:
@@ -184,11 +185,11 @@ class _NotebookWriter:
         if error := outline_message_error(answer_message, self._scrub):
             self._unwritten_items.append(error)
         if self._density == "all steps":
-            self._write_pending()
+            self._write_unwritten_items()
 
     def _write_parts(self, parts: Sequence[Part]) -> None:
         self._unwritten_items += self._outline_items(parts)
-        self._write_pending()
+        self._write_unwritten_items()
 
     def _outline_items(self, parts: Sequence[Part]) -> Sequence[Item]:
         return outline_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
@@ -222,8 +223,10 @@ class _NotebookWriter:
                 yield self._figure_output(self._embed(attachment))
 
     def _printed_outputs(self, output: str) -> Iterator[Json]:
-        labelled = sections(output)
-        for name, body in [("stdout", output)] if labelled is None else labelled:
+        sections_with_labels = sections(output)
+        for name, body in (
+            [("stdout", output)] if sections_with_labels is None else sections_with_labels
+        ):
             text = self._clean_text(body)[:MAX_OUTPUT_CHARS]
             match name:
                 case "result":
@@ -278,7 +281,7 @@ class _NotebookWriter:
         return f"{line} {escape_inline(embedded_file.omission_reason)}".rstrip(" ")
 
     def _clean_text(self, text: str) -> str:
-        return self._scrub(clean(_COLOURS.sub("", text)))
+        return self._scrub(clean(_COLOUR_CODES.sub("", text)))
 
 
 def _kernel_code(part: ToolPart) -> str | None:

@@ -24,7 +24,7 @@ from palimpsest.render.content.outline import (
 from palimpsest.render.content.phrases import count, counted_noun, size_text
 from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow
 from palimpsest.render.formats.html import end_row, render_item, work_row
-from palimpsest.render.formats.item_writer import MessageRows, Numbered, in_turns, turn_rows
+from palimpsest.render.formats.item_writer import MessageRows, NumberedMessage, in_turns, turn_rows
 from palimpsest.render.safety.escaping import clean, in_html, line_in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart
@@ -49,7 +49,7 @@ MAX_TODO_CHARS = 600
 MAX_LINE_CHARS = 32
 """Maximum characters of a line that is assumed to fit into 280 pixels; a longer one is made scrollable, since a page
 without scripts cannot measure."""
-CELL_CHARS = 3
+CELL_PADDING_CHARS = 3
 """Characters that the padding of a table cell is counted as."""
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 _PRE = re.compile(r"(<pre)(\b[^>]*>)(.*?)</pre>", re.DOTALL)
@@ -120,7 +120,7 @@ footer p { color: var(--muted); font-size: 12px; margin: 4px 0; max-width: 72ch;
 }
 """.replace("LIGHT", LIGHT.strip())
 
-_META = (
+_PAGE_START = (
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';'
     " style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
@@ -140,7 +140,7 @@ class EmbeddedFile:
     content: str = ""
     """A ``data:`` URL, or the content of a text file."""
     omission_reason: str = ""
-    """Why it is left out, or not complete."""
+    """A sentence on why the file is left out or not complete; empty where it is whole."""
 
 
 Embed = Callable[[Attachment | FilePart], EmbeddedFile]
@@ -180,8 +180,10 @@ def share_page(
     writer = _BodyWriter(scrub, embed, time_text)
     yield '<main id="transcript" aria-label="Transcript">\n'
     for turn in in_turns(messages, SHARE_CAPS):
-        rest = writer.without_files(turn)
-        rows = turn_rows(rest, scrub=scrub, notes=notes, density=density, is_whole=True)
+        messages_without_files = writer.without_files(turn)
+        rows = turn_rows(
+            messages_without_files, scrub=scrub, notes=notes, density=density, is_whole=True
+        )
         yield from map(writer.message_html, rows)
     yield "</main>\n<footer>\n"
     for sentence in closing_lines():
@@ -192,7 +194,7 @@ def share_page(
 def _head_html(head: SharePageHead, scrub: Scrub) -> Iterator[str]:
     name = html.escape(one_line(scrub(head.title)) or "Session")
     style = PAGE.replace("\nmain {", "\n.page {", 1)
-    yield f"{_META}<title>{name}</title>\n<style>{style}{_RULES}</style>\n</head>\n<body>\n"
+    yield f"{_PAGE_START}<title>{name}</title>\n<style>{style}{_RULES}</style>\n</head>\n<body>\n"
     yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{line_in_html(head.description)}</p>\n'
     facts = "".join(
         f"<div><dt>{line_in_html(scrub(key))}</dt><dd>{line_in_html(scrub(value))}</dd></div>"
@@ -237,7 +239,7 @@ class _BodyWriter:
     _files: dict[str, list[FilePart]] = field(default_factory=dict)
     """Attachments of messages that are still to be written, by the message's id."""
 
-    def without_files(self, turn: Iterable[Numbered]) -> Iterator[Numbered]:
+    def without_files(self, turn: Iterable[NumberedMessage]) -> Iterator[NumberedMessage]:
         """Yield messages without their attachments, which are written below them."""
         for message, caps, step in turn:
             files = [part for part in message.parts if isinstance(part, FilePart)]
@@ -245,10 +247,10 @@ class _BodyWriter:
             other_parts = tuple(part for part in message.parts if part not in files)
             yield message.model_copy(update={"parts": other_parts}), caps, step
 
-    def message_html(self, rows: MessageRows) -> str:
+    def message_html(self, message_rows: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
-        message, info = rows.message, rows.message.info
-        pieces = [self._row_html(row) for row in rows.rows]
+        message, info = message_rows.message, message_rows.message.info
+        pieces = [self._row_html(row) for row in message_rows.rows]
         pieces += [self._file_html(self._embed(file)) for file in self._files.pop(message.id, ())]
         pieces_html = "\n".join(filter(None, pieces))
         if not pieces_html:
@@ -335,12 +337,12 @@ def _scrollable_html(content: str) -> str:
 
 def _boxed_table(match: re.Match[str]) -> str:
     table = match[0]
-    columns = zip(*(_longest_words(row) for row in table.split("</tr>")[:-1]), strict=False)
-    is_wide = sum(max(column) + CELL_CHARS for column in columns) > MAX_LINE_CHARS
+    columns = zip(*(_longest_word_lengths(row) for row in table.split("</tr>")[:-1]), strict=False)
+    is_wide = sum(max(column) + CELL_PADDING_CHARS for column in columns) > MAX_LINE_CHARS
     return f'<div class="wide" {_tab_stop("Table")}>{table}</div>' if is_wide else table
 
 
-def _longest_words(row: str) -> list[int]:
+def _longest_word_lengths(row: str) -> list[int]:
     """Return the length of the longest word in each cell of a row."""
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
     words_by_cell = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]

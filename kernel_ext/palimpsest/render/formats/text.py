@@ -63,9 +63,9 @@ def _notice_line(item: NoticeItem) -> str:
 
 
 def _reasoning_lines(item: ReasoningItem) -> str:
-    head = thought_text(item.title, item.seconds)
+    heading = thought_text(item.title, item.seconds)
     # Reasoning is not shown in full; a text with a title is a summary, which is.
-    return f"{head}\n{_indented_text(item.text.strip(), '  ')}" if item.title else head
+    return f"{heading}\n{_indented_text(item.text.strip(), '  ')}" if item.title else heading
 
 
 def _call_lines(item: OutlineCall) -> str:

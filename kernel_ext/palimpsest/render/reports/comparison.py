@@ -11,7 +11,7 @@ from palimpsest.render.reports.table import DOUBTFUL, ShownInCell
 from palimpsest.render.safety.escaping import escape_inline, text_in_html
 
 RECORDED_COLOUR, OTHER_COLOUR = "#8c96ad", "#5b4ab5"
-MIN_FOR_PERCENT = 100
+MIN_NUMBER_FOR_PERCENT = 100
 """Minimum number whose difference is shown as a percentage; else the difference is shown as a number."""
 
 
@@ -28,7 +28,7 @@ class ComparisonTotal:
         """The difference as text: a percentage, or a number where numbers are small."""
         if self.recorded_value == self.other_value:
             return "same"
-        if self.recorded_value >= MIN_FOR_PERCENT:
+        if self.recorded_value >= MIN_NUMBER_FOR_PERCENT:
             return f"{100 * (self.other_value - self.recorded_value) / self.recorded_value:+.0f} %"
         return f"{self.other_value - self.recorded_value:+,}"
 
@@ -109,34 +109,41 @@ class Comparison(ShownInCell):
             [1, *(max(line.recorded_tokens, line.other_tokens) for line in self.lines)]
         )
         totals = "\n".join(
-            f"<tr><th {_LEFT}>{text_in_html(total.name)}</th>{_number_cell(count(total.recorded_value))}"
+            f"<tr><th {_LEFT_STYLE}>{text_in_html(total.name)}</th>{_number_cell(count(total.recorded_value))}"
             f"{_number_cell(count(total.other_value))}{_number_cell(total.change_text)}</tr>"
             for total in self.totals
         )
         steps = "\n".join(
-            f"<tr>{_number_cell(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest_tokens, RECORDED_COLOUR)}"
+            f"<tr>{_number_cell(str(line.number))}<td {_BARS_STYLE}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest_tokens, RECORDED_COLOUR)}"
             f"{_bar(line.other_tokens, line.other_cached_tokens, largest_tokens, OTHER_COLOUR)}</td>{_number_cell(count(line.recorded_tokens))}"
-            f"{_number_cell(count(line.other_tokens))}<td {_LEFT}>{text_in_html(line.difference_text)}</td></tr>"
+            f"{_number_cell(count(line.other_tokens))}<td {_LEFT_STYLE}>{text_in_html(line.difference_text)}</td></tr>"
             for line in self.lines
         )
         sentences = filter(None, (self.more, *self.notes))
         notes = "\n".join(f"<p>{text_in_html(sentence)}</p>" for sentence in sentences)
         lead = "".join(f"<p>{text_in_html(sentence)}</p>\n" for sentence in self.lead)
-        doubt_style = f' style="{_UNSURE}"' if self.is_doubtful else ""
+        doubt_style = f' style="{_DOUBTFUL_STYLE}"' if self.is_doubtful else ""
         return (
             f"<p><b>{text_in_html(self.title)}</b></p>\n{lead}<table{doubt_style}><thead><tr><th></th>"
-            f"<th {_RIGHT}>{_swatch(RECORDED_COLOUR)}{text_in_html(self.recorded_title)}</th>"
-            f"<th {_RIGHT}>{_swatch(OTHER_COLOUR)}{text_in_html(self._marked_other_title)}</th><th></th></tr></thead>"
-            f"<tbody>\n{totals}\n</tbody></table>\n<table{doubt_style}><thead><tr><th {_RIGHT}>step</th>"
-            f"<th {_LEFT}>tokens, the part in common with the step before is pale</th>"
-            f"<th {_RIGHT}>{text_in_html(self.recorded_title)}</th><th {_RIGHT}>{text_in_html(self._marked_other_title)}</th>"
-            f"<th {_LEFT}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
+            f"<th {_RIGHT_STYLE}>{_swatch(RECORDED_COLOUR)}{text_in_html(self.recorded_title)}</th>"
+            f"<th {_RIGHT_STYLE}>{_swatch(OTHER_COLOUR)}{text_in_html(self._marked_other_title)}</th><th></th></tr></thead>"
+            f"<tbody>\n{totals}\n</tbody></table>\n<table{doubt_style}><thead><tr><th {_RIGHT_STYLE}>step</th>"
+            f"<th {_LEFT_STYLE}>tokens, the part in common with the step before is pale</th>"
+            f"<th {_RIGHT_STYLE}>{text_in_html(self.recorded_title)}</th><th {_RIGHT_STYLE}>{text_in_html(self._marked_other_title)}</th>"
+            f"<th {_LEFT_STYLE}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
         )
 
     @property
     def _head_cells(self) -> tuple[str, ...]:
-        cached = "of it cached"
-        return ("step", self.recorded_title, cached, self._marked_other_title, cached, "otherwise")
+        cached_title = "of it cached"
+        return (
+            "step",
+            self.recorded_title,
+            cached_title,
+            self._marked_other_title,
+            cached_title,
+            "otherwise",
+        )
 
     @property
     def _rows(self) -> list[tuple[str, ...]]:
@@ -153,28 +160,28 @@ class Comparison(ShownInCell):
         ]
 
 
-_CELL = "padding:2px 14px 2px 0;font-weight:400;vertical-align:middle"
-_LEFT = f'style="text-align:left;{_CELL}"'
-_RIGHT = f'style="text-align:right;{_CELL}"'
-_BARS = f'style="text-align:left;width:260px;{_CELL}"'
-_NUMBER = f'style="text-align:right;font-variant-numeric:tabular-nums;{_CELL}"'
-_PALE = "opacity:0.45"
+_CELL_STYLE = "padding:2px 14px 2px 0;font-weight:400;vertical-align:middle"
+_LEFT_STYLE = f'style="text-align:left;{_CELL_STYLE}"'
+_RIGHT_STYLE = f'style="text-align:right;{_CELL_STYLE}"'
+_BARS_STYLE = f'style="text-align:left;width:260px;{_CELL_STYLE}"'
+_NUMBER_STYLE = f'style="text-align:right;font-variant-numeric:tabular-nums;{_CELL_STYLE}"'
+_CACHED_STYLE = "opacity:0.45"
 """Style of the cached part of a bar; the number stands beside it."""
-_UNSURE = "opacity:0.75;font-style:italic"
+_DOUBTFUL_STYLE = "opacity:0.75;font-style:italic"
 """Style of unreliable text: any paler, and its contrast falls below 4.5 in a notebook's light theme."""
 
 
 def _number_cell(text: str) -> str:
-    return f"<td {_NUMBER}>{text_in_html(text)}</td>"
+    return f"<td {_NUMBER_STYLE}>{text_in_html(text)}</td>"
 
 
-def _bar(tokens: int, cached: int, largest_tokens: int, colour: str) -> str:
-    cached_percent = 100 * min(cached, tokens) / largest_tokens
-    fresh_percent = 100 * max(tokens - cached, 0) / largest_tokens
-    piece = '<span style="width:{:.2f}%;background-color:{};{}"></span>'
+def _bar(tokens: int, cached_tokens: int, largest_tokens: int, colour: str) -> str:
+    cached_percent = 100 * min(cached_tokens, tokens) / largest_tokens
+    fresh_percent = 100 * max(tokens - cached_tokens, 0) / largest_tokens
+    piece_html = '<span style="width:{:.2f}%;background-color:{};{}"></span>'
     return (
         '<div style="display:flex;height:6px;margin:1px 0">'
-        f"{piece.format(cached_percent, colour, _PALE)}{piece.format(fresh_percent, colour, '')}</div>"
+        f"{piece_html.format(cached_percent, colour, _CACHED_STYLE)}{piece_html.format(fresh_percent, colour, '')}</div>"
     )
 
 
@@ -189,11 +196,11 @@ def _aligned_rows(rows: list[tuple[str, ...]]) -> str:
     """Align cells by column: text to the left, numbers to the right."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
-    numbers = [any(cell[:1].isdigit() for cell in column[1:]) for column in columns]
+    are_numbers = [any(cell[:1].isdigit() for cell in column[1:]) for column in columns]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if is_number else cell.ljust(width)
-            for cell, width, is_number in zip(row, widths, numbers, strict=True)
+            for cell, width, is_number in zip(row, widths, are_numbers, strict=True)
         ).rstrip()
         for row in rows
     )

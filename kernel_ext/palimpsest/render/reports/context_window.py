@@ -8,7 +8,7 @@ attribute; the style sheet adds the notebook's own colours where it is allowed.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.render.content.css import HEX, WINDOW
+from palimpsest.render.content.css import FILL_COLOURS, WINDOW
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import text_in_html
 from palimpsest.transcript.context_values.decisions import REQUEST_KINDS
@@ -60,6 +60,7 @@ class ContextReportView:
     entries: tuple[RequestItem, ...]
     more_entries: str
     marks_title: str
+    """Heading of the reductions."""
     reduction_rows: tuple[ReductionRow, ...]
     more_marks: str
 
@@ -68,7 +69,7 @@ def to_html(view: ContextReportView) -> str:
     """Return the report as an HTML fragment for a notebook."""
     blocks = [
         f'<p class="title"><b>{text_in_html(view.title)}</b></p>',
-        f'<p class="facts">{_spans(view.head_phrases)}</p>',
+        f'<p class="facts">{_joined_spans(view.head_phrases)}</p>',
         _bar(view),
         f'<p class="notice bad"><b>{text_in_html(view.warning)}</b></p>' if view.warning else "",
         _fill_table(view),
@@ -96,7 +97,7 @@ def share(tokens: int, window: int) -> str:
 def _bar(view: ContextReportView) -> str:
     if not view.window:
         return ""
-    total = max(view.window, sum(fill.tokens for fill in view.kind_shares))
+    total_tokens = max(view.window, sum(fill.tokens for fill in view.kind_shares))
     pieces = []
     for fill in view.kind_shares:
         if fill.tokens <= 0:
@@ -105,7 +106,7 @@ def _bar(view: ContextReportView) -> str:
         min_width = "" if fill.kind == "free" else "min-width:2px;"
         pieces.append(
             f'<span class="fill k-{_kind_label(fill.kind)}" title="{text_in_html(title)}"'
-            f' style="width:{100 * fill.tokens / total:.3f}%;{min_width}{_colour(fill.kind)}"></span>'
+            f' style="width:{100 * fill.tokens / total_tokens:.3f}%;{min_width}{_colour_style(fill.kind)}"></span>'
         )
     label = text_in_html(f"{view.title}. {', '.join(view.head_phrases)}")
     return (
@@ -139,14 +140,14 @@ def _muted_line(text: str) -> str:
 
 
 def _reduction_html(reduction: ReductionRow) -> str:
-    subject = "subject" if reduction.is_code else "told"
+    css_class = "subject" if reduction.is_code else "told"
     reason = text_in_html(reduction.reason)
     reason_html = f'<div class="why">{reason}</div>' if reduction.reason else ""
     return (
         '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
         'padding:5px 12px;margin:6px 0"><div>'
-        f'<b class="name">{text_in_html(reduction.name)}</b> <bdi class="{subject}">{text_in_html(reduction.sentence)}</bdi> '
-        f'<span class="did">· {_spans(reduction.facts)}</span></div>{reason_html}</div>'
+        f'<b class="name">{text_in_html(reduction.name)}</b> <bdi class="{css_class}">{text_in_html(reduction.sentence)}</bdi> '
+        f'<span class="did">· {_joined_spans(reduction.facts)}</span></div>{reason_html}</div>'
     )
 
 
@@ -171,18 +172,18 @@ def _entry_table(view: ContextReportView) -> str:
 def _swatch(kind: str) -> str:
     return (
         f'<span class="swatch k-{_kind_label(kind)}" style="display:inline-block;width:10px;height:10px;'
-        f'margin-right:6px;border-radius:2px;{_colour(kind)}"></span>'
+        f'margin-right:6px;border-radius:2px;{_colour_style(kind)}"></span>'
     )
 
 
 def _kind_label(kind: str) -> str:
-    return kind if kind in HEX else "used"
+    return kind if kind in FILL_COLOURS else "used"
 
 
-def _colour(kind: str) -> str:
-    colour = HEX.get(kind, HEX["used"])
+def _colour_style(kind: str) -> str:
+    colour = FILL_COLOURS.get(kind, FILL_COLOURS["used"])
     return f"background-color:{colour}" if colour else "background-color:transparent"
 
 
-def _spans(texts: Sequence[str]) -> str:
+def _joined_spans(texts: Sequence[str]) -> str:
     return " · ".join(f"<span>{text_in_html(word)}</span>" for word in texts if word)

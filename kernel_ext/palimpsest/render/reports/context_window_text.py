@@ -19,6 +19,8 @@ from palimpsest.transcript.visible_text import visible_text
 
 BAR_CHARS = 64
 """Characters of the bar, which with its border fits a terminal of 80 columns."""
+MAX_TEXT_ENTRY_CHARS, MAX_MARKDOWN_ENTRY_CHARS = 60, 90
+"""Maximum characters of the beginning of a message or result in a row."""
 KIND_SIGNS = {
     "system": "█",
     "tools": "▓",
@@ -38,18 +40,19 @@ KIND_SIGNS = {
 def bar(fills: Sequence[KindShare], window: int, width: int = BAR_CHARS) -> str:
     """Return what fills the window as a bar of signs; every kind present has at least one sign."""
     visible_fills = [fill for fill in fills if fill.tokens > 0]
-    total = max(window, sum(fill.tokens for fill in visible_fills), 1)
-    cells = [max(1, width * fill.tokens // total) for fill in visible_fills]
-    rests = sorted(
-        range(len(visible_fills)), key=lambda index: -(width * visible_fills[index].tokens % total)
+    total_tokens = max(window, sum(fill.tokens for fill in visible_fills), 1)
+    sign_counts = [max(1, width * fill.tokens // total_tokens) for fill in visible_fills]
+    indexes_by_rest = sorted(
+        range(len(visible_fills)),
+        key=lambda index: -(width * visible_fills[index].tokens % total_tokens),
     )
-    for index in rests[: max(0, width - sum(cells))]:
-        cells[index] += 1
-    while cells and sum(cells) > width:
-        cells[cells.index(max(cells))] -= 1
+    for index in indexes_by_rest[: max(0, width - sum(sign_counts))]:
+        sign_counts[index] += 1
+    while sign_counts and sum(sign_counts) > width:
+        sign_counts[sign_counts.index(max(sign_counts))] -= 1
     return "".join(
-        KIND_SIGNS.get(fill.kind, KIND_SIGNS["used"]) * cell
-        for fill, cell in zip(visible_fills, cells, strict=True)
+        KIND_SIGNS.get(fill.kind, KIND_SIGNS["used"]) * sign_count
+        for fill, sign_count in zip(visible_fills, sign_counts, strict=True)
     )
 
 
@@ -62,7 +65,12 @@ def to_text(report: ContextReportView) -> str:
         f"! {report.warning}" if report.warning else "",
         "\n".join(_fill_lines(report)),
         "\n".join(filter(None, report.remarks)),
-        "\n".join([report.marks_title, *(_mark_text(mark) for mark in report.reduction_rows)]),
+        "\n".join(
+            [
+                report.marks_title,
+                *(_reduction_text(reduction) for reduction in report.reduction_rows),
+            ]
+        ),
         report.more_marks,
         "\n".join([report.entries_title, *_entry_lines(report.entries)]) if report.entries else "",
         report.more_entries,
@@ -80,7 +88,7 @@ def to_markdown(report: ContextReportView) -> str:
         _fills_markdown(report),
         f"*{escape_inline(' '.join(filter(None, report.remarks)))}*" if report.remarks else "",
         f"**{escape_inline(report.marks_title)}**",
-        *(_mark_markdown(mark) for mark in report.reduction_rows),
+        *(_reduction_markdown(reduction) for reduction in report.reduction_rows),
         f"*{escape_inline(report.more_marks)}*" if report.more_marks else "",
         f"**{escape_inline(report.entries_title)}**" if report.entries else "",
         _entries_markdown(report.entries) if report.entries else "",
@@ -90,10 +98,10 @@ def to_markdown(report: ContextReportView) -> str:
 
 
 def _fill_lines(report: ContextReportView) -> list[str]:
-    names = max((len(fill.name) for fill in report.kind_shares), default=0)
-    numbers = max((len(count(fill.tokens)) for fill in report.kind_shares), default=0)
+    name_width = max((len(fill.name) for fill in report.kind_shares), default=0)
+    number_width = max((len(count(fill.tokens)) for fill in report.kind_shares), default=0)
     return [
-        f"{KIND_SIGNS.get(fill.kind, ' ')} {fill.name.ljust(names)}  {count(fill.tokens).rjust(numbers)}"
+        f"{KIND_SIGNS.get(fill.kind, ' ')} {fill.name.ljust(name_width)}  {count(fill.tokens).rjust(number_width)}"
         f"  {share(fill.tokens, report.window):>7}  {fill.remark}".rstrip()
         for fill in report.kind_shares
     ]
@@ -113,13 +121,13 @@ def _fills_markdown(report: ContextReportView) -> str:
     return _table(header, rows)
 
 
-def _mark_text(reduction: ReductionRow) -> str:
+def _reduction_text(reduction: ReductionRow) -> str:
     facts = " · ".join(filter(None, reduction.facts))
     reason = f"\n    {reduction.reason}" if reduction.reason else ""
     return f"--- {reduction.name} {reduction.sentence}".rstrip() + f" · {facts}{reason}"
 
 
-def _mark_markdown(reduction: ReductionRow) -> str:
+def _reduction_markdown(reduction: ReductionRow) -> str:
     names = (code_span(reduction.name), escape_inline(reduction.sentence))
     facts = escape_inline(" · ".join(filter(None, reduction.facts)))
     reason = f": {escape_inline(reduction.reason)}" if reduction.reason else ""
@@ -127,11 +135,11 @@ def _mark_markdown(reduction: ReductionRow) -> str:
 
 
 def _entry_lines(entries: Sequence[RequestItem]) -> list[str]:
-    numbers = max((len(count(entry.tokens)) for entry in entries), default=0)
-    names = max((len(entry.name) for entry in entries), default=0)
+    number_width = max((len(count(entry.tokens)) for entry in entries), default=0)
+    name_width = max((len(entry.name) for entry in entries), default=0)
     return [
-        f"{count(entry.tokens).rjust(numbers)} {KIND_SIGNS.get(entry.kind, ' ')} {entry.name.ljust(names)}"
-        f"  {one_line(entry.words, 60)}{f' ({entry.remarks})' if entry.remarks else ''}".rstrip()
+        f"{count(entry.tokens).rjust(number_width)} {KIND_SIGNS.get(entry.kind, ' ')} {entry.name.ljust(name_width)}"
+        f"  {one_line(entry.words, MAX_TEXT_ENTRY_CHARS)}{f' ({entry.remarks})' if entry.remarks else ''}".rstrip()
         for entry in entries
     ]
 
@@ -141,7 +149,7 @@ def _entries_markdown(entries: Sequence[RequestItem]) -> str:
         (
             count(entry.tokens),
             f"{KIND_SIGNS.get(entry.kind, '')} {escape_inline(entry.name)}",
-            escape_inline(one_line(entry.words, 90))
+            escape_inline(one_line(entry.words, MAX_MARKDOWN_ENTRY_CHARS))
             + (f" *{escape_inline(entry.remarks)}*" if entry.remarks else ""),
         )
         for entry in entries
@@ -150,10 +158,10 @@ def _entries_markdown(entries: Sequence[RequestItem]) -> str:
 
 
 def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    right = ("tokens", "share")
+    right_aligned_titles = ("tokens", "share")
     lines = [
         f"| {' | '.join(header)} |",
-        f"|{'|'.join('---:' if cell in right else '---' for cell in header)}|",
+        f"|{'|'.join('---:' if cell in right_aligned_titles else '---' for cell in header)}|",
     ]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines)

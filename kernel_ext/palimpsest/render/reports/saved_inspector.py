@@ -40,9 +40,9 @@ def saved_inspector(
     closing_html = "</div></div>"
     page = opening_html
     for table in tables:
-        piece = f"{table.html}\n"
-        if len(page) + len(piece) + len(closing_html) <= MAX_SAVED_CHARS:
-            page += piece
+        table_html = f"{table.html}\n"
+        if len(page) + len(table_html) + len(closing_html) <= MAX_SAVED_CHARS:
+            page += table_html
     return page + closing_html
 
 
@@ -59,7 +59,9 @@ def sentence_list(sentences: Sequence[str]) -> str:
     """Return sentences as a list in HTML, with the number of omitted ones at its end; empty without sentences."""
     shown_sentences = [*sentences[:MAX_SENTENCES]]
     if len(sentences) > MAX_SENTENCES:
-        omitted = counted_noun(len(sentences) - MAX_SENTENCES, "more sentence")
-        shown_sentences.append(f"{omitted} left out here.")
-    rows = "".join(f"<li>{line_in_html(line, MAX_SENTENCE_CHARS)}</li>" for line in shown_sentences)
-    return f"<ul>{rows}</ul>" if rows else ""
+        omitted_text = counted_noun(len(sentences) - MAX_SENTENCES, "more sentence")
+        shown_sentences.append(f"{omitted_text} left out here.")
+    items_html = "".join(
+        f"<li>{line_in_html(sentence, MAX_SENTENCE_CHARS)}</li>" for sentence in shown_sentences
+    )
+    return f"<ul>{items_html}</ul>" if items_html else ""

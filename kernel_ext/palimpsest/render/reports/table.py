@@ -138,14 +138,14 @@ class ReportTable(ShownAsTable):
 
         Raises UserError with one sentence for an unknown key.
         """
-        places = {column.key: place for place, column in enumerate(self.columns)}
-        check_columns(keys, [*places])
+        index_by_key = {column.key: index for index, column in enumerate(self.columns)}
+        check_columns(keys, [*index_by_key])
         name_key = self.columns[0].key
-        chosen_places = [places[key] for key in dict.fromkeys((name_key, *keys))]
+        chosen_indexes = [index_by_key[key] for key in dict.fromkeys((name_key, *keys))]
         return replace(
             self,
-            columns=tuple(self.columns[place] for place in chosen_places),
-            rows=tuple(tuple(row[place] for place in chosen_places) for row in self.rows),
+            columns=tuple(self.columns[index] for index in chosen_indexes),
+            rows=tuple(tuple(row[index] for index in chosen_indexes) for row in self.rows),
             estimates=frozenset((row, key) for row, key in self.estimates if key in keys),
         )
 
@@ -156,10 +156,12 @@ class ReportTable(ShownAsTable):
 
     def priced_records(self) -> list[dict[str, Cell]]:
         """Return the rows as ``records`` does, with the basis of each amount of money under ``<key>_basis``."""
-        money = [column for column in self.columns if column.form == "usd" or column.key == "cost"]
+        money_columns = [
+            column for column in self.columns if column.form == "usd" or column.key == "cost"
+        ]
         records = self.records()
         for row, record in enumerate(records):
-            for column in money:
+            for column in money_columns:
                 is_estimate = column.basis == "estimate" or (row, column.key) in self.estimates
                 record[f"{column.key}_basis"] = "estimate" if is_estimate else "fact"
         return records
@@ -198,17 +200,17 @@ class ReportTable(ShownAsTable):
     def html(self) -> str:
         """The table as an HTML fragment."""
         header_html = "".join(
-            f"<th {_style(column)} title={json_attribute(column.about)}>{text_in_html(_column_title(column))}</th>"
+            f"<th {_cell_style(column)} title={json_attribute(column.about)}>{text_in_html(_column_title(column))}</th>"
             for column in self.columns
         )
         body = "\n".join(
-            f"<tr{_PALE if number in self.doubtful else ''}>"
+            f"<tr{_DOUBTFUL_STYLE if row_index in self.doubtful else ''}>"
             + "".join(
-                f"<td {_style(column)}>{text_in_html(cell)}</td>"
+                f"<td {_cell_style(column)}>{text_in_html(cell)}</td>"
                 for cell, column in zip(row, self.columns, strict=True)
             )
             + "</tr>"
-            for number, row in enumerate(self._shown_rows())
+            for row_index, row in enumerate(self._shown_rows())
         )
         lead_html = "".join(f"<p>{text_in_html(sentence)}</p>\n" for sentence in self.lead)
         notes = "\n".join(f"<p>{text_in_html(note)}</p>" for note in self.notes)
@@ -244,22 +246,24 @@ class ReportTable(ShownAsTable):
         """Return the rows as shown; amounts of money in one column have the same number of decimals."""
         digits = [
             max(
-                (usd_digits(amount) for row in self.rows if _is_number(amount := row[place])),
+                (usd_digits(amount) for row in self.rows if _is_number(amount := row[index])),
                 default=0,
             )
             if column.form == "usd"
             else 0
-            for place, column in enumerate(self.columns)
+            for index, column in enumerate(self.columns)
         ]
         shown_rows = [
             [
-                mark_estimate(shown_cell(cell, column, most), (row, column.key) in self.estimates)
-                for cell, column, most in zip(cells, self.columns, digits, strict=True)
+                mark_estimate(
+                    shown_cell(cell, column, column_digits), (row, column.key) in self.estimates
+                )
+                for cell, column, column_digits in zip(cells, self.columns, digits, strict=True)
             ]
             for row, cells in enumerate(self.rows)
         ]
-        for number in self.doubtful:
-            shown_rows[number][0] += f" {DOUBTFUL}"
+        for row_index in self.doubtful:
+            shown_rows[row_index][0] += f" {DOUBTFUL}"
         return shown_rows
 
 
@@ -323,18 +327,18 @@ def json_attribute(text: str) -> str:
     return f'"{text_in_html(text)}"'
 
 
-_PALE = ' style="opacity:0.75;font-style:italic"'
+_DOUBTFUL_STYLE = ' style="opacity:0.75;font-style:italic"'
 
 
 def _column_title(column: TableColumn) -> str:
     return f"{ESTIMATED}{column.title}" if column.basis == "estimate" else column.title
 
 
-def _style(column: TableColumn) -> str:
+def _cell_style(column: TableColumn) -> str:
     side = "left" if column.form == "text" else "right;font-variant-numeric:tabular-nums"
     return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
 
 
-def _padded_cell(text: str, columns: int, *, is_left: bool) -> str:
-    blanks = " " * (columns - columns_of(text))
+def _padded_cell(text: str, width: int, *, is_left: bool) -> str:
+    blanks = " " * (width - columns_of(text))
     return text + blanks if is_left else blanks + text

@@ -21,17 +21,19 @@ ATTRIBUTES = frozenset([
 LINK_STARTS = ("http:", "https:", "mailto:", "#")
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
-_LOCAL = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE | re.DOTALL)
+_LOCAL_FILE = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE | re.DOTALL)
 """A file of the notebook's folder; a path from the server's root could be a command to the server."""
 
 
 def may_lead(address: str, *, allows_local: bool = False) -> bool:
     """Return whether a link may lead there: to the web, to mail, within the page, or to a file beside it."""
-    lowered = address.lower()
-    return lowered.startswith(LINK_STARTS) or (allows_local and bool(_LOCAL.fullmatch(lowered)))
+    lower_address = address.lower()
+    return lower_address.startswith(LINK_STARTS) or (
+        allows_local and bool(_LOCAL_FILE.fullmatch(lower_address))
+    )
 
 
-_COMMANDS = re.compile(
+_HARMFUL_COMMANDS = re.compile(
     r"\\(?P<name>href|url|class|style|cssId|data|html[A-Za-z]*|includegraphics|require|mmlToken|bbox|unicode)"
     r"(?![A-Za-z])"
 )
@@ -43,9 +45,9 @@ def tex_without_commands(tex: str, prefix: str) -> str:
 
     ``prefix`` replaces the backslash of such a command.
     """
-    return _COMMANDS.sub(lambda match: prefix + match["name"], tex)
+    return _HARMFUL_COMMANDS.sub(lambda match: prefix + match["name"], tex)
 
 
 def tex_as_text(tex: str) -> str:
     """Return TeX in which commands that link, load or style only show their arguments as text."""
-    return _COMMANDS.sub(lambda _: r"\text", tex)
+    return _HARMFUL_COMMANDS.sub(lambda _: r"\text", tex)

@@ -18,7 +18,7 @@ from palimpsest.transcript.visible_text import CONTROLS, OVERRIDES
 
 _ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LINE_ENDS = lazy_pattern(r"\r\n?|[\u0085\u2028\u2029]")
-_REPLACED = lazy_pattern(f"[{CONTROLS}{OVERRIDES}\ufeff]")
+_REPLACED_CHARACTERS = lazy_pattern(f"[{CONTROLS}{OVERRIDES}\ufeff]")
 _TICKS = lazy_pattern(r"`+")
 _HARMFUL = lazy_pattern(
     r"<[A-Za-z/!?]|\]\(|\]\[|!\[|\$\$|\\begin\{|\\\\[\[(]|(?:script|data|file)\s*:", re.IGNORECASE
@@ -28,7 +28,7 @@ _MARKUP = lazy_pattern(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
 _ENDS_MATHS = lazy_pattern(r"\$\$|\\end\{|\\\\[\])]")
 _MAX_FENCE_CHARS = 24
 """Maximum length of a run of backticks in a code block that is written with a fence."""
-_INLINE = lazy_pattern(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_INLINE_MARKS = lazy_pattern(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 DOLLAR = "<span>&#36;</span>"
 """A dollar sign in Markdown that no reader takes for the beginning or end of maths.
 
@@ -36,39 +36,43 @@ A backslash before the sign is not enough: JupyterLab's HTML has a plain sign th
 typesets the text between two plain signs. MathJax pairs no signs of different elements, so the sign is in an element of
 its own; and readers that search the Markdown for maths do not find an entity.
 """
-_NO_ENTITY = lazy_pattern(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
+_NEEDS_ENTITY = lazy_pattern(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
+MAX_LINE_CHARS = 160
+MAX_HTML_LINE_CHARS = 600
+MAX_BLANK_FACTOR = 8
+"""So many times the characters of a line are read of a text, since most may be blanks and codes."""
 _LANGUAGES = frozenset([
     "bash", "c", "console", "cpp", "css", "diff", "go", "html", "ini", "java", "javascript",
     "json", "julia", "latex", "make", "markdown", "powershell", "pycon", "pytb", "python",
     "python3", "r", "ruby", "rust", "sh", "shell", "sql", "toml", "ts", "typescript", "xml",
     "yaml",
 ])  # fmt: skip
-PLAIN = "\u00a0"
+NO_LANGUAGE = "\u00a0"
 """The language of a code block that has none: a no-break space.
 
 A Markdown reader does not treat it as a blank, so the fence cannot be read as a closing one; but
 nbconvert treats it as no language and keeps a monospaced font, which it does not for "text".
 """
-_OTHER_LANGUAGES = {"py": "python", "js": "javascript", "yml": "yaml", "md": "markdown"}
+_LANGUAGE_BY_ALIAS = {"py": "python", "js": "javascript", "yml": "yaml", "md": "markdown"}
 
 
 def clean(text: str) -> str:
     """Return text with normal line ends, without colour codes, with control, bidi and broken characters replaced."""
     text = _LINE_ENDS.sub("\n", _ANSI.sub("", text))
-    return _REPLACED.sub("\ufffd", text)
+    return _REPLACED_CHARACTERS.sub("\ufffd", text)
 
 
-def one_line(text: str, max_chars: int = 160) -> str:
+def one_line(text: str, max_chars: int = MAX_LINE_CHARS) -> str:
     """Return cleaned text as one line of at most ``max_chars`` characters."""
-    line = " ".join(clean(text[: max_chars * 8]).split())
+    line = " ".join(clean(text[: max_chars * MAX_BLANK_FACTOR]).split())
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def escape_inline(text: str) -> str:
     """Return escaped text, which is shown unchanged inside a Markdown line."""
     line = " ".join(clean(text).split())
-    escaped = _INLINE.sub(r"\\\g<0>", html.escape(line, quote=False)).replace("$", DOLLAR)
-    return re.sub(r"^([-+]|\d+(?=[.)](?: |$)))", _entity, escaped)
+    escaped = _INLINE_MARKS.sub(r"\\\g<0>", html.escape(line, quote=False)).replace("$", DOLLAR)
+    return re.sub(r"^([-+]|\d+(?=[.)](?: |$)))", _as_entities, escaped)
 
 
 def code_span(text: str) -> str:
@@ -79,17 +83,17 @@ def code_span(text: str) -> str:
     line = clean(text).replace("\n", " ").replace("\t", " ")
     if not line.strip():
         return ""
-    longest = _longest_run(line)
-    if _HARMFUL.search(line) or longest > 1 or "~~~" in line:
-        return f"<code>{_entities(line)}</code>"
-    ticks = "`" * (longest + 1)
-    pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{ticks}{pad}{line}{pad}{ticks}"
+    longest_run = _longest_run(line)
+    if _HARMFUL.search(line) or longest_run > 1 or "~~~" in line:
+        return f"<code>{_with_entities(line)}</code>"
+    ticks = "`" * (longest_run + 1)
+    padding = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{padding}{line}{padding}{ticks}"
 
 
 def code_element(text: str) -> str:
     """Return ``text`` as code in HTML that no reader takes for Markdown or maths, on one line."""
-    return f"<code>{_entities(one_line(text))}</code>"
+    return f"<code>{_with_entities(one_line(text))}</code>"
 
 
 def code_block(text: str, language: str = "") -> str:
@@ -98,30 +102,30 @@ def code_block(text: str, language: str = "") -> str:
     The opening fence always names a language, so that no reader takes it for a closing one. Text
     that could both end maths begun before it and continue as markup is written with entities only.
     """
-    body = clean(text).strip("\n")
-    longest = _longest_run(body)
-    if longest > _MAX_FENCE_CHARS or (_ENDS_MATHS.search(body) and _MARKUP.search(body)):
-        return f"<pre><code>{_entities(body)}</code></pre>"
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{_language(language)}\n{body}\n{fence}"
+    code = clean(text).strip("\n")
+    longest_run = _longest_run(code)
+    if longest_run > _MAX_FENCE_CHARS or (_ENDS_MATHS.search(code) and _MARKUP.search(code)):
+        return f"<pre><code>{_with_entities(code)}</code></pre>"
+    fence = "`" * max(3, longest_run + 1)
+    return f"{fence}{_language(language)}\n{code}\n{fence}"
 
 
 def _language(name: str) -> str:
     name = name.strip().lower()
-    name = _OTHER_LANGUAGES.get(name, name)
-    return name if name in _LANGUAGES else PLAIN
+    name = _LANGUAGE_BY_ALIAS.get(name, name)
+    return name if name in _LANGUAGES else NO_LANGUAGE
 
 
 def _longest_run(text: str) -> int:
     return max((len(run) for run in _TICKS.findall(text)), default=0)
 
 
-def _entity(match: re.Match[str]) -> str:
+def _as_entities(match: re.Match[str]) -> str:
     return "".join(f"&#{ord(sign)};" for sign in match[0])
 
 
-def _entities(text: str) -> str:
-    return _NO_ENTITY.sub(_entity, text)
+def _with_entities(text: str) -> str:
+    return _NEEDS_ENTITY.sub(_as_entities, text)
 
 
 def in_html(text: str) -> str:
@@ -137,6 +141,6 @@ def text_in_html(text: str) -> str:
     return in_html(clean(text))
 
 
-def line_in_html(text: str, max_chars: int = 600) -> str:
+def line_in_html(text: str, max_chars: int = MAX_HTML_LINE_CHARS) -> str:
     """Return text as one line of HTML, of at most ``max_chars`` characters before they are escaped."""
     return in_html(one_line(text, max_chars))

@@ -24,7 +24,7 @@ from palimpsest.render.safety.safe_markdown import browser_address
 
 _MAX_DEPTH = 20
 """Maximum nesting of quotes and lists; a text with deeper nesting is shown as source."""
-_MAX_CHARS = 20_000
+_MAX_EMPHASIS_CHARS = 20_000
 """Maximum characters of a paragraph in which emphasis is shown."""
 _MATHS = re.compile(
     r"\$\$[^$`]+?\$\$|(?<![\\$\w])\$(?=[^\s$])[^$`\n]*?(?<=[^\s\\])\$(?![\d$])", re.DOTALL
@@ -46,13 +46,13 @@ class _HtmlWriter(RendererHTML):
     """Writes tokens as HTML; token types without a method here are markdown-it's own and contain no text."""
 
     def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        text, markup, position = tokens[idx].content, "", 0
+        text, text_html, position = tokens[idx].content, "", 0
         if not env.get("links"):
             for match in _ADDRESS.finditer(text):
-                markup += in_html(text[position : match.start()])
-                markup += _link(html.escape(match[0]), match[0])
+                text_html += in_html(text[position : match.start()])
+                text_html += _link(html.escape(match[0]), match[0])
                 position = match.end()
-        return markup + in_html(text[position:])
+        return text_html + in_html(text[position:])
 
     def text_special(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return html.escape(tokens[idx].content)
@@ -113,19 +113,19 @@ def _link_start(url: str) -> str:
 
 def _maths(state: StateInline, is_silent: bool) -> bool:  # noqa: FBT001  # markdown-it's interface
     """Parse a formula as one token, so that characters in it are not read as emphasis."""
-    match = _MATHS.match(state.src, state.pos) if state.src[state.pos] == "$" else None
-    if match is None:
+    formula = _MATHS.match(state.src, state.pos) if state.src[state.pos] == "$" else None
+    if formula is None:
         return False
     if not is_silent:
-        state.push("maths", "", 0).content = match[0]
-    state.pos = match.end()
+        state.push("maths", "", 0).content = formula[0]
+    state.pos = formula.end()
     return True
 
 
-def _long_as_text(state: StateCore) -> None:
+def _turn_long_into_text(state: StateCore) -> None:
     """Turn paragraphs that are too long to be parsed for emphasis into plain text."""
     for token in state.tokens:
-        if token.type == "inline" and len(token.content) > _MAX_CHARS:
+        if token.type == "inline" and len(token.content) > _MAX_EMPHASIS_CHARS:
             token.children = [Token("text", "", 0, content=token.content)]
             token.type = "inline_text"
 
@@ -137,17 +137,19 @@ def _mark_cells_and_tasks(state: StateCore) -> None:
             token.type = "inline"
         if token.type in {"th_open", "td_open"}:
             style = str(token.attrs.pop("style", ""))
-            side = {"text-align:right": "right", "text-align:center": "middle"}.get(style)
-            if side:
-                token.attrs["class"] = side
-    for item, paragraph, text in zip(
+            css_class = {"text-align:right": "right", "text-align:center": "middle"}.get(style)
+            if css_class:
+                token.attrs["class"] = css_class
+    for item, paragraph, inline in zip(
         state.tokens, state.tokens[1:], state.tokens[2:], strict=False
     ):
-        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and text.children:
-            first = text.children[0]
-            box = _TASK.match(first.content) if first.type == "text" else None
-            if box:
-                first.content = ("☐ " if box[1] == " " else "☑ ") + first.content[box.end() :]
+        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and inline.children:
+            first_child = inline.children[0]
+            task_box = _TASK.match(first_child.content) if first_child.type == "text" else None
+            if task_box:
+                first_child.content = ("☐ " if task_box[1] == " " else "☑ ") + first_child.content[
+                    task_box.end() :
+                ]
 
 
 class _MarkdownReader(MarkdownIt):
@@ -157,7 +159,7 @@ class _MarkdownReader(MarkdownIt):
         super().__init__("commonmark", {"html": False, "maxNesting": _MAX_DEPTH})
         self.enable(["table", "strikethrough"])
         self.inline.ruler.before("escape", "maths", _maths)
-        self.core.ruler.before("inline", "long_as_text", _long_as_text)
+        self.core.ruler.before("inline", "long_as_text", _turn_long_into_text)
         self.core.ruler.push("finish", _mark_cells_and_tasks)
 
     def validateLink(self, url: str) -> bool:  # noqa: N802

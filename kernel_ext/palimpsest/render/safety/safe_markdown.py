@@ -16,33 +16,35 @@ from palimpsest.render.safety.allowed_elements import may_lead, tex_as_text, tex
 from palimpsest.render.safety.escaping import DOLLAR, clean, code_block, code_span
 
 _FENCE = lazy_pattern(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
-_NESTED = lazy_pattern(
+_NESTED_FENCE = lazy_pattern(
     r"^(?P<prefix>[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*)"
     r"(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
 )
-_LIST = lazy_pattern(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
-_INDENTED = lazy_pattern(r"^(?: {4}| {0,3}\t)")
-_INSIDE = r"(?:(?!\n[ \t]*\n)[^$`])"
+_LIST_ITEM = lazy_pattern(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
+_INDENTATION = lazy_pattern(r"^(?: {4}| {0,3}\t)")
+_INSIDE_MATHS = r"(?:(?!\n[ \t]*\n)[^$`])"
 _MATHS = lazy_pattern(
-    r"(?<![\\$])\$\$(?P<tex>" + _INSIDE + r"{1,4000}?)\$\$(?!\$)"
-    r"|\\\\\[(?P<jupyter>" + _INSIDE + r"{1,4000}?)\\\\\]"
-    r"|(?<!\\)\\\[(?P<latex>" + _INSIDE + r"{1,4000}?)\\\]"
-    r"|(?P<whole>\\begin\{(?P<env>[a-z]{1,30}\*?)\}" + _INSIDE + r"{0,4000}?\\end\{(?P=env)\})"
+    r"(?<![\\$])\$\$(?P<tex>" + _INSIDE_MATHS + r"{1,4000}?)\$\$(?!\$)"
+    r"|\\\\\[(?P<jupyter>" + _INSIDE_MATHS + r"{1,4000}?)\\\\\]"
+    r"|(?<!\\)\\\[(?P<latex>" + _INSIDE_MATHS + r"{1,4000}?)\\\]"
+    r"|(?P<whole>\\begin\{(?P<env>[a-z]{1,30}\*?)\}"
+    + _INSIDE_MATHS
+    + r"{0,4000}?\\end\{(?P=env)\})"
     r"|(?<![\\$\w])\$(?P<inline>(?=[^\s$])[^$`\n]*?(?<=[^\s\\]))\$(?![\d$])"
     r"|(?<![\\$])\\\\?\((?P<round>[^$`\n]{1,400}?)\\\\?\)(?!\$)"
 )
 _LOOKS_LIKE_MATHS = lazy_pattern(r"[\\^_={}]")
 _OPENS_MATHS = lazy_pattern(r"\${2,}|\\begin(?=\{)|\\\\(?=[\[(])")
-_SIGN = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\?\$")
+_DOLLAR_SIGN = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\?\$")
 """A dollar sign, with the backslash that escapes it."""
-_FENCES = lazy_pattern(r"`{3,}|~{3,}")
+_FENCE_MARKS = lazy_pattern(r"`{3,}|~{3,}")
 _DESTINATION = r"[ \t]*\n?[ \t]*(?P<to>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
-_TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*\)"
-_LINK = lazy_pattern(r"\]\(" + _DESTINATION + _TITLE)
+_LINK_TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*\)"
+_LINK = lazy_pattern(r"\]\(" + _DESTINATION + _LINK_TITLE)
 _ANY_LINK = lazy_pattern(r"\]\((?=(?P<to>.{0,400}))", re.DOTALL)
-_IMAGE = lazy_pattern(r"!\[(?P<alt>[^\[\]\n]*)\]\(" + _DESTINATION + _TITLE)
+_IMAGE = lazy_pattern(r"!\[(?P<alt>[^\[\]\n]*)\]\(" + _DESTINATION + _LINK_TITLE)
 _ESCAPED_SIGN = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\([<&])")
-_ESCAPED = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
+_ESCAPE = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
 _HOST = lazy_pattern(r"^(?:https?:)?//(?P<host>[^/?#\\]+)", re.IGNORECASE)
 
 
@@ -82,7 +84,7 @@ class _Reader:
         fence = _FENCE.match(line)
         if fence and _is_opening(fence) and not (self.in_list and len(fence["indent"]) > 1):
             return self._take_fenced_code(fence["fence"], len(fence["indent"]), fence["info"])
-        if self.after_blank and not self.in_list and _INDENTED.match(line) and line.strip():
+        if self.after_blank and not self.in_list and _INDENTATION.match(line) and line.strip():
             return self._take_indented_code()
         return None
 
@@ -91,7 +93,7 @@ class _Reader:
 
         Dialects differ on where such a fence ends.
         """
-        fence = _NESTED.match(self.lines[self.position])
+        fence = _NESTED_FENCE.match(self.lines[self.position])
         if not fence or not fence["prefix"] or not _is_opening(fence):
             return None
         prefix = fence["prefix"]
@@ -109,7 +111,7 @@ class _Reader:
         if line.strip() and not line.startswith(" " * self.dedent):
             self.dedent = 0
         line = line[self.dedent :]
-        if _LIST.match(line):
+        if _LIST_ITEM.match(line):
             self.in_list = True
         elif line.strip() and self.after_blank and not line.startswith((" ", "\t")):
             self.in_list = False
@@ -119,43 +121,43 @@ class _Reader:
     def _take_fenced_code(
         self, fence: str, indent: int, info: str, *, is_quoted: bool = False
     ) -> _Code:
-        body: list[str] = []
+        code_lines: list[str] = []
         self.position += 1
         while self.position < len(self.lines):
             line = self.lines[self.position]
             self.position += 1
-            bare = line.lstrip(" \t>") if indent > 3 or is_quoted else line.lstrip(" ")
-            if _closes_fence(bare, fence):
+            content = line.lstrip(" \t>") if indent > 3 or is_quoted else line.lstrip(" ")
+            if _closes_fence(content, fence):
                 break
-            body.append(_without_container(line, indent, is_quoted=is_quoted))
+            code_lines.append(_without_container(line, indent, is_quoted=is_quoted))
         self.after_blank = True
         info_words = info.split(None, 1)
-        return _Code("\n".join(body), info_words[0].strip("{}.") if info_words else "")
+        return _Code("\n".join(code_lines), info_words[0].strip("{}.") if info_words else "")
 
     def _take_indented_code(self) -> _Code:
-        body: list[str] = []
+        code_lines: list[str] = []
         while self.position < len(self.lines):
             line = self.lines[self.position]
-            if line.strip() and not _INDENTED.match(line):
+            if line.strip() and not _INDENTATION.match(line):
                 break
-            body.append(_INDENTED.sub("", line, count=1))
+            code_lines.append(_INDENTATION.sub("", line, count=1))
             self.position += 1
-        return _Code("\n".join(body).rstrip(), "")
+        return _Code("\n".join(code_lines).rstrip(), "")
 
 
 def _code_and_text_blocks(lines: list[str]) -> Iterator[_Code | list[str]]:
     """Split lines into blocks of code and runs of lines that are text."""
     reader = _Reader(lines)
-    text: list[str] = []
+    text_lines: list[str] = []
     while reader.position < len(reader.lines):
-        piece = reader.take_code() or reader.take_nested_code()
-        if piece is not None:
-            yield [*text, piece.marker] if piece.marker else text
-            text = []
-            yield piece
+        code = reader.take_code() or reader.take_nested_code()
+        if code is not None:
+            yield [*text_lines, code.marker] if code.marker else text_lines
+            text_lines = []
+            yield code
         else:
-            text.append(reader.take_text_line())
-    yield text
+            text_lines.append(reader.take_text_line())
+    yield text_lines
 
 
 def _is_opening(fence: re.Match[str]) -> bool:
@@ -176,16 +178,16 @@ def _without_container(line: str, indent: int, *, is_quoted: bool) -> str:
 
 def _safe_prose(lines: list[str]) -> str:
     """Return lines of text in a safe form; inline code is kept, unchanged or with entities."""
-    spans = _spans("\n".join(lines).strip("\n"))
-    safe = "".join(piece if is_code else _safe_html(piece) for is_code, piece in spans)
-    return re.sub(r"\n{3,}", "\n\n", safe).strip("\n")
+    spans = _code_and_prose_spans("\n".join(lines).strip("\n"))
+    safe_text = "".join(piece if is_code else _safe_html(piece) for is_code, piece in spans)
+    return re.sub(r"\n{3,}", "\n\n", safe_text).strip("\n")
 
 
-def _spans(text: str) -> Iterator[tuple[bool, str]]:
+def _code_and_prose_spans(text: str) -> Iterator[tuple[bool, str]]:
     """Yield inline code (already safe) and the text between, in order, as ``(is_code, text)``."""
     position = 0
     for match in re.finditer(r"(?<!`)(?P<ticks>`+)(?!`)", text):
-        if match.start() < position or _backslashes(text, match.start()) % 2:
+        if match.start() < position or _backslash_count(text, match.start()) % 2:
             continue
         line_end = text.find("\n", match.end())
         line_end = len(text) if line_end < 0 else line_end
@@ -201,7 +203,7 @@ def _spans(text: str) -> Iterator[tuple[bool, str]]:
     yield False, text[position:]
 
 
-def _backslashes(text: str, end: int) -> int:
+def _backslash_count(text: str, end: int) -> int:
     start = end
     while start and text[start - 1] == "\\":
         start -= 1
@@ -214,16 +216,16 @@ def _safe_html(text: str) -> str:
     Displayed maths becomes a block of its own. nbconvert searches its delimiters before it searches
     code, so a single pair of dollar signs could include the fence of the next block.
     """
-    safe = ""
+    safe_text = ""
     position = 0
     for match in _MATHS.finditer(text):
         maths = _maths(match)
         if maths is None:
             continue
-        safe += _plain_text(text[position : match.start()])
-        safe += " " + maths if safe.endswith("$") and maths.startswith("$") else maths
+        safe_text += _plain_text(text[position : match.start()])
+        safe_text += " " + maths if safe_text.endswith("$") and maths.startswith("$") else maths
         position = match.end()
-    return safe + _plain_text(text[position:])
+    return safe_text + _plain_text(text[position:])
 
 
 def _maths(match: re.Match[str]) -> str | None:
@@ -233,7 +235,7 @@ def _maths(match: re.Match[str]) -> str | None:
     if name in ("latex", "round") and not _LOOKS_LIKE_MATHS.search(body):
         return None
     body = tex_as_text(re.sub(r"< ?", r"\\lt ", body))
-    body = _FENCES.sub("", body.replace("![", "! [").replace("](", "] (").replace("]:", "] :"))
+    body = _FENCE_MARKS.sub("", body.replace("![", "! [").replace("](", "] (").replace("]:", "] :"))
     if name in ("inline", "round"):
         return f"${body.strip()}$"
     body = body.strip()
@@ -245,27 +247,27 @@ def _plain_text(text: str) -> str:
     # An entity after a backslash would be shown as its spelling.
     text = _ESCAPED_SIGN.sub(r"\1\2", text)
     text = html.escape(text, quote=False).replace("&gt;", ">")
-    text = _FENCES.sub(lambda match: f"&#{ord(match[0][0])};" * len(match[0]), text)
+    text = _FENCE_MARKS.sub(lambda match: f"&#{ord(match[0][0])};" * len(match[0]), text)
     text = _OPENS_MATHS.sub(_escaped_opener, text)
     text = tex_without_commands(text, "&#92;").replace("]:", "]&#58;")
     text = _IMAGE.sub(_image, text)
     text = text.replace("![", "&#33;[")
     text = _LINK.sub(_link, text)
-    return _without_signs(_ANY_LINK.sub(_disarmed_link, text))
+    return _without_maths_signs(_ANY_LINK.sub(_disarmed_link, text))
 
 
-def _without_signs(text: str) -> str:
+def _without_maths_signs(text: str) -> str:
     """Return text whose dollar signs no reader takes for the beginning or end of maths.
 
     ``text`` contains no maths: a pair of signs directly around a formula, and not followed by a digit, was removed
     before. JupyterLab would pair any two remaining signs of a paragraph, such as those of two prices.
     """
-    safe, position = "", 0
+    safe_text, position = "", 0
     for link in _LINK.finditer(text):
-        safe += _SIGN.sub(r"\g<1>" + DOLLAR, text[position : link.start()])
-        safe += link[0].replace("$", "&#36;")
+        safe_text += _DOLLAR_SIGN.sub(r"\g<1>" + DOLLAR, text[position : link.start()])
+        safe_text += link[0].replace("$", "&#36;")
         position = link.end()
-    return safe + _SIGN.sub(r"\g<1>" + DOLLAR, text[position:])
+    return safe_text + _DOLLAR_SIGN.sub(r"\g<1>" + DOLLAR, text[position:])
 
 
 def _escaped_opener(match: re.Match[str]) -> str:
@@ -290,8 +292,8 @@ def _link(match: re.Match[str]) -> str:
 
 
 def _disarmed_link(match: re.Match[str]) -> str:
-    first = re.match(r"\s*([^\s)]*)", match["to"])
-    return "](" if first and _is_link_target(first[1]) else "]&#40;"
+    destination = re.match(r"\s*([^\s)]*)", match["to"])
+    return "](" if destination and _is_link_target(destination[1]) else "]&#40;"
 
 
 def _is_link_target(destination: str) -> bool:
@@ -301,5 +303,5 @@ def _is_link_target(destination: str) -> bool:
 
 def browser_address(destination: str) -> str:
     """Return the address of a link as a browser would read it."""
-    unescaped = _ESCAPED.sub(r"\1", html.unescape(html.unescape(destination)))
+    unescaped = _ESCAPE.sub(r"\1", html.unescape(html.unescape(destination)))
     return re.sub(r"[\x00-\x20\ufffd]+", "", unescaped)

@@ -46,7 +46,7 @@ class GrowingReview:
         """Return the review of the whole log so far; raises NotFound."""
         growing_timeline = self._growing_timeline(self.session_id)
         timeline = growing_timeline.newest_timeline()
-        settled_count = growing_timeline.settled_items
+        settled_count = growing_timeline.settled_item_count
         fitted_ruler = session_ruler(timeline, lambda: self._separate_tokens)
         self._ruler = stable_ruler(self._ruler, fitted_ruler)
         return RecordingReview(

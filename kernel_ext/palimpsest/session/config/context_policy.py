@@ -38,8 +38,8 @@ def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
         key_owner = f"direct:{_field(next(iter(users)))}"
     else:
         key_owner = f"group:{_field(session.project_id)}"
-    thread = f":thread:{session.time.created}" if session.parent_id else ""
-    return f"agent:{_field(agent)}:{PROVIDER}:{key_owner}{thread}"
+    thread_suffix = f":thread:{session.time.created}" if session.parent_id else ""
+    return f"agent:{_field(agent)}:{PROVIDER}:{key_owner}{thread_suffix}"
 
 
 def users_of(messages: Messages, user: str) -> frozenset[str]:
@@ -59,8 +59,8 @@ def with_history_limit(
 ) -> Policy:
     """Return the policy with the history limit of the session's key, when there is one."""
     key = session_key(agent, session, users_of(messages, user))
-    turns = history_limit(key, {PROVIDER: limits}, policy.limit)
-    return policy if turns is None else policy.model_copy(update={"history_limit": turns})
+    max_turns = history_limit(key, {PROVIDER: limits}, policy.limit)
+    return policy if max_turns is None else policy.model_copy(update={"history_limit": max_turns})
 
 
 def _field(text: str) -> str:
@@ -119,24 +119,26 @@ class ConfiguredPolicy:
         Raises ConfigError with one sentence, also where a value is fixed by an administrator.
         """
         try:
-            current = self.policy_of(session)
+            current_policy = self.policy_of(session)
         except ConfigError:
-            current = self.policy
-        policy = _policy_after_changes(self.policy, current, changes)
+            current_policy = self.policy
+        policy = _policy_after_changes(self.policy, current_policy, changes)
         if policy is not None:
             check_estimator(policy.estimator)
-            configured, chosen = policy_numbers(self.policy), policy_numbers(policy)
+            configured_numbers, chosen_numbers = policy_numbers(self.policy), policy_numbers(policy)
             for key, origin in self.fixed_by.items():
-                if chosen[key] != configured[key]:
-                    fixed_value = value_text(configured[key])
+                if chosen_numbers[key] != configured_numbers[key]:
+                    fixed_value = value_text(configured_numbers[key])
                     raise ConfigError(f"{key} is fixed to {fixed_value} by the {origin}.")
         return policy
 
     def _with_fixed_values(self, policy: Policy) -> Policy:
         """Return a policy with the fixed values set as configured."""
-        configured = policy_numbers(self.policy)
+        configured_numbers = policy_numbers(self.policy)
         if self.fixed_by:
-            return policy_with_changes(policy, {key: configured[key] for key in self.fixed_by})
+            return policy_with_changes(
+                policy, {key: configured_numbers[key] for key in self.fixed_by}
+            )
         return policy
 
 
@@ -209,10 +211,10 @@ def _changed_values(table: PolicyPart, path: str = "") -> dict[str, Any]:
 
 def _short_name_values(config: Config, policy: Policy) -> dict[str, Any]:
     """Return the policy values that the short names set."""
-    short_changes = _changed_values(config.compaction, "compaction.")
-    short_changes |= _changed_values(config.tool_output, "tool_output.")
+    short_name_values = _changed_values(config.compaction, "compaction.")
+    short_name_values |= _changed_values(config.tool_output, "tool_output.")
     values: dict[str, Any] = {}
-    for name, value in short_changes.items():
+    for name, value in short_name_values.items():
         for key in SHORT_NAMES[name]:
             values[key] = _prune_rule(policy, is_wanted=value) if key == "prune.rule" else value
     return values

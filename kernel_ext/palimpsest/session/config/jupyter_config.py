@@ -13,7 +13,7 @@ from typing import Any
 
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH
 
-SECTION = "Palimpsest"
+SECTION_NAME = "Palimpsest"
 TRUST_SETTINGS = ("trusted_folders", "state_folder")
 """Folders whose projects are trusted for every user, and the folder that stores each user's decisions."""
 FILE_NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
@@ -26,14 +26,14 @@ def usual_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
     The first to lock a setting wins, so an environment cannot override the system.
     """
-    prefix = Path(sys.prefix) / "etc" / "ipython"
+    environment_folder = Path(sys.prefix) / "etc" / "ipython"
     if sys.platform == "win32":
-        data = environment.get("PROGRAMDATA", "C:\\ProgramData")
-        ipython = [Path(data) / "ipython", prefix]
+        program_data = environment.get("PROGRAMDATA", "C:\\ProgramData")
+        ipython_folders = [Path(program_data) / "ipython", environment_folder]
     else:
-        ipython = [Path("/etc/ipython"), Path("/usr/local/etc/ipython"), prefix]
-    system = [Path(path) for path in reversed(SYSTEM_CONFIG_PATH)]
-    return (*system, *ipython, *(Path(path) for path in ENV_CONFIG_PATH))
+        ipython_folders = [Path("/etc/ipython"), Path("/usr/local/etc/ipython"), environment_folder]
+    system_folders = [Path(path) for path in reversed(SYSTEM_CONFIG_PATH)]
+    return (*system_folders, *ipython_folders, *(Path(path) for path in ENV_CONFIG_PATH))
 
 
 def read_jupyter_config(
@@ -55,25 +55,27 @@ def _read_file(
 
     origin = f"administrator's file {path}"
     try:
-        load = getattr(loader, LOADERS[path.suffix])
-        config = load(path.name, path=str(path.parent)).load_config()
+        loader_class = getattr(loader, LOADERS[path.suffix])
+        config = loader_class(path.name, path=str(path.parent)).load_config()
     except loader.ConfigFileNotFound:
         return
     except (Exception, SystemExit) as error:  # noqa: BLE001  a configuration file is code, and may fail in any way
         problems.append(f"{origin} was not read: {type(error).__name__}: {error}.")
         return
-    section = config.get(SECTION)
+    section = config.get(SECTION_NAME)
     if not isinstance(section, Mapping):
         return
     tables = [section.get(name, {}) for name in ("defaults", "locked")]
-    trust = {name: section[name] for name in TRUST_SETTINGS if name in section}
+    trust_settings = {name: section[name] for name in TRUST_SETTINGS if name in section}
     if not all(isinstance(table, Mapping) for table in tables):
-        problems.append(f"{origin}: c.{SECTION}.defaults and .locked must be tables of settings.")
+        problems.append(
+            f"{origin}: c.{SECTION_NAME}.defaults and .locked must be tables of settings."
+        )
         return
     setting_names = ("defaults", "locked", *TRUST_SETTINGS)
-    if unknown := sorted(set(section) - set(setting_names)):
+    if unknown_names := sorted(set(section) - set(setting_names)):
         problems.append(
-            f"{origin}: there is no c.{SECTION}.{unknown[0]}; there is {', '.join(setting_names)}."
+            f"{origin}: there is no c.{SECTION_NAME}.{unknown_names[0]}; there is {', '.join(setting_names)}."
         )
-    locked = {**tables[1], "locked": [*tables[1]], **trust}
+    locked = {**tables[1], "locked": [*tables[1]], **trust_settings}
     yield origin, path.parent, dict(tables[0]), locked

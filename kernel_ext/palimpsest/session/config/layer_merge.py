@@ -37,7 +37,8 @@ SECRET_KEY = re.compile(
     re.IGNORECASE,
 )
 _MAX_SHOWN_CHARS = 60
-NO_TABLE = "{key} must be a table of settings, but is {value}"
+MAX_VALUE_CHARS = 200
+NO_TABLE_SENTENCE = "{key} must be a table of settings, but is {value}"
 ACTIONS = get_args(Action)
 _TYPE_IN_FILE: Mapping[str, Any] = {
     "permission": PermissionTable,
@@ -110,8 +111,8 @@ class LayerMerge:
             elif name not in settings.model_fields:
                 self._report_unknown(name, key, settings)
             elif not self._report_locked(key):
-                expected = _constrained_type(settings.model_fields[name])
-                self._merge_setting(value, expected, key, target, name)
+                expected_type = _constrained_type(settings.model_fields[name])
+                self._merge_setting(value, expected_type, key, target, name)
 
     def _merge_setting(
         self, value: Any, annotation: Any, key: str, target: dict[str, Any], name: str
@@ -121,14 +122,14 @@ class LayerMerge:
             value = {"base": value}
         if path == ("retention",) and isinstance(value, int | float):
             value = {"texts": value}
-        inner_type = _table_type(annotation)
-        entries = _entry_type(annotation)
-        if (inner_type or entries) and not isinstance(value, Mapping):
-            self._report_problem(NO_TABLE.format(key=key, value=_quote(value)))
-        elif inner_type is not None:
-            self._merge_table(value, inner_type, path, target.setdefault(name, {}))
-        elif entries is not None:
-            self._merge_entries(value, entries, path, target.setdefault(name, {}))
+        table_type = _table_type(annotation)
+        entry_type = _entry_type(annotation)
+        if (table_type or entry_type) and not isinstance(value, Mapping):
+            self._report_problem(NO_TABLE_SENTENCE.format(key=key, value=_quote(value)))
+        elif table_type is not None:
+            self._merge_table(value, table_type, path, target.setdefault(name, {}))
+        elif entry_type is not None:
+            self._merge_entries(value, entry_type, path, target.setdefault(name, {}))
         else:
             self._merge_value(value, annotation, key, target, name)
 
@@ -144,7 +145,7 @@ class LayerMerge:
             if path == ("models",) and self._report_redirection("model", name, key):
                 continue
             if not isinstance(entry_value, Mapping):
-                self._report_problem(NO_TABLE.format(key=key, value=_quote(entry_value)))
+                self._report_problem(NO_TABLE_SENTENCE.format(key=key, value=_quote(entry_value)))
             elif not self._report_locked(key):
                 self._merge_table(entry_value, entry, (*path, name), target.setdefault(name, {}))
 
@@ -159,10 +160,10 @@ class LayerMerge:
             if complaints and not value:
                 return
         try:
-            expected = _TYPE_IN_FILE.get(key if key == "hooks" else name, annotation)
-            if expected is HookTable:  # a list or a table: check the form that was written
-                expected = get_args(HookTable)[isinstance(value, Mapping)]
-            checked_value = TypeAdapter(expected).validate_python(value, strict=True)
+            expected_type = _TYPE_IN_FILE.get(key if key == "hooks" else name, annotation)
+            if expected_type is HookTable:  # a list or a table: check the form that was written
+                expected_type = get_args(HookTable)[isinstance(value, Mapping)]
+            checked_value = TypeAdapter(expected_type).validate_python(value, strict=True)
         except ValidationError as error:
             hint = _closest_word_question(value, annotation)
             self._report_problem(f"{key} {_complaint(error)}, but it is {_quote(value)}{hint}")
@@ -218,7 +219,7 @@ class LayerMerge:
         # An agent's rules come last, so they would undo what is locked for all agents.
         key_names = (*setting_names(key), _AGENT_RULES.sub("permission", key))
         for name, origin in self.locked_settings.items():
-            if any(known == name or known.startswith(f"{name}.") for known in key_names):
+            if any(key_name == name or key_name.startswith(f"{name}.") for key_name in key_names):
                 self._report_problem(f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False
@@ -231,8 +232,8 @@ class LayerMerge:
         return (not is_setting and SECRET_KEY.search(name) is not None) or _holds_secret(value)
 
     def _report_problem(self, problem: str) -> None:
-        end = "" if problem.endswith("?") else "."
-        self.problems.append(f"{self._layer.origin}: {problem}{end}")
+        full_stop = "" if problem.endswith("?") else "."
+        self.problems.append(f"{self._layer.origin}: {problem}{full_stop}")
 
 
 def dotted_name(*path: Any) -> str:
@@ -298,22 +299,22 @@ def _valid_rules(
     Valid rules are kept, since a mistake in one of them must not lift a deny beside it.
     """
     valid_rules: dict[str, Any] = {}
-    wrong_entries: list[str] = []
+    problems: list[str] = []
     for name, entry in table.items():
         setting_name = f"{key}.{dotted_name(name)}"
         if isinstance(entry, Mapping) and depth > 1:
-            inner_rules, inner_errors = _valid_rules(entry, setting_name, depth - 1)
-            wrong_entries += inner_errors
+            inner_rules, inner_problems = _valid_rules(entry, setting_name, depth - 1)
+            problems += inner_problems
             if inner_rules:
                 valid_rules[str(name)] = inner_rules
         elif isinstance(entry, str) and entry in ACTIONS:
             valid_rules[str(name)] = entry
         else:
             hint = _closest_word_question(entry, Action)
-            wrong_entries.append(
+            problems.append(
                 f"{setting_name} should be 'allow', 'ask' or 'deny', but it is {_quote(entry)}{hint}"
             )
-    return valid_rules, wrong_entries
+    return valid_rules, problems
 
 
 def _closest_word_question(value: Any, annotation: Any) -> str:
@@ -378,4 +379,4 @@ class UntrustedSetting:
     def words(self) -> str:
         """The setting and its value as text, for the user."""
         value = json.dumps(self.value, ensure_ascii=False, default=str)
-        return f"{self.key} = {one_line(value, 200)}"
+        return f"{self.key} = {one_line(value, MAX_VALUE_CHARS)}"

@@ -66,9 +66,9 @@ def _model_and_effort_settings(
     """Yield key and value of the settings that name a model or an effort, also of agents and commands."""
     tables: Mapping[str, Mapping[str, Any]] = {"agent": value.agent, "command": value.command}
     inner_settings = {
-        dotted_name(table, owner, name): getattr(given, name)
-        for table, known in tables.items()
-        for owner, given in known.items()
+        dotted_name(table, owner, name): getattr(settings, name)
+        for table, settings_by_owner in tables.items()
+        for owner, settings in settings_by_owner.items()
     }
     yield from ((key, value) for key, value in {**top_level, **inner_settings}.items() if value)
 

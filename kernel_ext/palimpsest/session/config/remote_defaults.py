@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-TIMEOUT_SECONDS = 5.0
+MAX_FETCH_SECONDS = 5.0
 """Timeout: a starting kernel waits no longer."""
-FRESH_SECONDS = 3_600.0
+MAX_CACHE_AGE_SECONDS = 3_600.0
 """Seconds for which a cached text is not fetched again."""
-MAX_BYTES = 1_000_000
+MAX_TEXT_BYTES = 1_000_000
 """Maximum bytes of the text; a larger one is refused."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -34,13 +34,13 @@ class RemoteConfig:
     """One sentence, where it could not be fetched now; else empty."""
 
 
-def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS) -> RemoteConfig:
+def fetch_text(url: str, cache: Path | None, *, seconds: float = MAX_FETCH_SECONDS) -> RemoteConfig:
     """Return the text at a URL: cached if fresh, else fetched, else the older cached text."""
     if problem := _address_problem(url):
         return RemoteConfig(problem=problem)
-    name = f"{hashlib.sha256(url.encode()).hexdigest()}.txt"
-    cache_file = cache / name if cache is not None else None
-    if cache_file is not None and _age(cache_file) < FRESH_SECONDS:
+    cache_name = f"{hashlib.sha256(url.encode()).hexdigest()}.txt"
+    cache_file = cache / cache_name if cache is not None else None
+    if cache_file is not None and _age_seconds(cache_file) < MAX_CACHE_AGE_SECONDS:
         return RemoteConfig(_cached_text(cache_file))
     download: Future[bytes] = Future()
     threading.Thread(target=_download, args=(url, seconds, download), daemon=True).start()
@@ -56,9 +56,11 @@ def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS
     else:
         _store_text(cache_file, text)
         return RemoteConfig(text)
-    old = _cached_text(cache_file) if cache_file is not None else None
-    instead = "what was fetched before holds" if old is not None else "nothing of it is used"
-    return RemoteConfig(old, f"{url} could not be fetched ({problem}); {instead}.")
+    older_text = _cached_text(cache_file) if cache_file is not None else None
+    consequence = (
+        "what was fetched before holds" if older_text is not None else "nothing of it is used"
+    )
+    return RemoteConfig(older_text, f"{url} could not be fetched ({problem}); {consequence}.")
 
 
 def _address_problem(url: str) -> str:
@@ -89,17 +91,17 @@ def _download(url: str, seconds: float, download: "Future[bytes]") -> None:
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
         with urllib.request.build_opener(_Redirects).open(request, timeout=seconds) as answer:
-            content = answer.read(MAX_BYTES + 1)
+            content = answer.read(MAX_TEXT_BYTES + 1)
     except (OSError, ValueError) as error:
         download.set_exception(error)
         return
-    if len(content) > MAX_BYTES:
+    if len(content) > MAX_TEXT_BYTES:
         download.set_exception(ValueError("it is larger than 1 MB"))
     else:
         download.set_result(content)
 
 
-def _age(path: Path) -> float:
+def _age_seconds(path: Path) -> float:
     try:
         return time.time() - path.stat().st_mtime
     except OSError:
@@ -118,6 +120,6 @@ def _store_text(path: Path | None, text: str) -> None:
         return
     with suppress(OSError):  # not cached: it is fetched again next time
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".new")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        new_path = path.with_suffix(".new")
+        new_path.write_text(text, encoding="utf-8")
+        new_path.replace(path)

@@ -28,6 +28,7 @@ from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read
 from palimpsest.transcript.errors import ConfigError
 
 MAX_DEPTH = 30
+"""Maximum nesting of tables and lists in a file."""
 MAX_FILE_BYTES = 1_000_000
 """Maximum bytes of a file; a larger one is refused."""
 PROJECT_ORIGIN = "project's file"
@@ -40,11 +41,11 @@ PROJECT_NAMES = tuple(
 )
 SHARE_MODES = {True: "auto", False: "disabled"}
 """The meaning of OpenCode's older boolean form of the setting ``share``."""
-AUTO_SHARE = "PALIMPSEST_AUTO_SHARE"
+AUTO_SHARE_VARIABLE = "PALIMPSEST_AUTO_SHARE"
 SWITCHES_OFF = {"PALIMPSEST_DISABLE_AUTOCOMPACT": "auto", "PALIMPSEST_DISABLE_PRUNE": "prune"}
 """Environment flags, and the setting in the table ``compaction`` that each switches off."""
-OUTPUT_TOKENS = "PALIMPSEST_OUTPUT_TOKEN_MAX"
-REPLAY = "PALIMPSEST_REPLAY"
+OUTPUT_TOKENS_VARIABLE = "PALIMPSEST_OUTPUT_TOKEN_MAX"
+REPLAY_VARIABLE = "PALIMPSEST_REPLAY"
 """Environment variable of the setting ``replay``."""
 _COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
@@ -120,25 +121,28 @@ def _own_folder(
 
 
 def setting_layers(
-    start_folder: Path, environment: Mapping[str, str], places: ConfigFolders, problems: list[str]
+    start_folder: Path,
+    environment: Mapping[str, str],
+    config_folders: ConfigFolders,
+    problems: list[str],
 ) -> Iterator[Layer]:
     """Yield the layers that exist, lowest precedence first; unreadable ones are reported in ``problems``."""
-    reader = _ConfigReader(places.home, problems)
-    admin_files = jupyter_config.read_jupyter_config(places.admin, problems)
+    reader = _ConfigReader(config_folders.home, problems)
+    admin_files = jupyter_config.read_jupyter_config(config_folders.admin, problems)
     for origin, folder, defaults, locked_values in admin_files:
         yield Layer(origin, defaults, folder)
         yield Layer(origin, locked_values, folder, may_lock=True)
-    for folder in places.organisation_folders:
+    for folder in config_folders.organisation_folders:
         for name in FILE_NAMES:
             for layer in reader.read_file(folder / name, "organisation's file", may_lock=True):
-                yield from _with_remote_defaults(layer, places, reader)
-    for folder in places.user:
+                yield from _with_remote_defaults(layer, config_folders, reader)
+    for folder in config_folders.user:
         for name in FILE_NAMES:
             yield from reader.read_file(folder / name, "user's file")
     if named_file := environment.get("PALIMPSEST_CONFIG"):
         path = (start_folder / home_path(named_file)).resolve()
         yield from reader.read_file(path, "PALIMPSEST_CONFIG", must_exist=True)
-    folders = list(folders_upwards(start_folder, places.home))
+    folders = list(folders_upwards(start_folder, config_folders.home))
     repository = next((candidate for candidate in folders if (candidate / ".git").exists()), None)
     for folder in reversed(folders):
         for name in PROJECT_NAMES:
@@ -149,13 +153,13 @@ def setting_layers(
 
 
 def _with_remote_defaults(
-    layer: Layer, places: ConfigFolders, reader: "_ConfigReader"
+    layer: Layer, config_folders: ConfigFolders, reader: "_ConfigReader"
 ) -> Iterator[Layer]:
     """Yield the defaults that an organisation's file refers to by ``url``, and then the file itself."""
     data = dict(layer.data)
     url = data.pop("url", None)
     if isinstance(url, str):
-        remote = remote_defaults.fetch_text(url, places.cache)
+        remote = remote_defaults.fetch_text(url, config_folders.cache)
         if remote.problem:
             reader.problems.append(f"{layer.origin}: {remote.problem}")
         if remote.text is not None:
@@ -189,28 +193,32 @@ def _environment_layers(
 def _flag_layers(
     start_folder: Path, environment: Mapping[str, str], problems: list[str]
 ) -> Iterator[Layer]:
-    switches: dict[str, dict[str, Any]] = {
+    data_by_flag: dict[str, dict[str, Any]] = {
         flag: {"compaction": {name: False}} for flag, name in SWITCHES_OFF.items()
     }
-    switches[AUTO_SHARE] = {"share": "auto"}
-    for flag, data in switches.items():
+    data_by_flag[AUTO_SHARE_VARIABLE] = {"share": "auto"}
+    for flag, data in data_by_flag.items():
         flag_text = environment.get(flag, "").strip().lower()
         if flag_text in ("1", "true", "yes", "on"):
             yield Layer(flag, data, start_folder)
         elif flag_text not in ("", "0", "false", "no", "off"):
             problems.append(f"{flag} is 1 or 0, not {environment[flag]!r}.")
-    if flag_text := environment.get(REPLAY, "").strip().lower():
+    if flag_text := environment.get(REPLAY_VARIABLE, "").strip().lower():
         if flag_text in REPLAY_BY_FREEDOM:
-            yield Layer(REPLAY, {"replay": flag_text}, start_folder)
+            yield Layer(REPLAY_VARIABLE, {"replay": flag_text}, start_folder)
         else:
             modes = ", ".join(REPLAY_BY_FREEDOM)
-            problems.append(f"{REPLAY} is one of {modes}, not {environment[REPLAY]!r}.")
-    if number := environment.get(OUTPUT_TOKENS, "").strip():
+            problems.append(
+                f"{REPLAY_VARIABLE} is one of {modes}, not {environment[REPLAY_VARIABLE]!r}."
+            )
+    if number := environment.get(OUTPUT_TOKENS_VARIABLE, "").strip():
         if number.isdecimal() and int(number) > 0:
             cap_settings = {"policy": {"overflow": {"output_cap": int(number)}}}
-            yield Layer(OUTPUT_TOKENS, cap_settings, start_folder)
+            yield Layer(OUTPUT_TOKENS_VARIABLE, cap_settings, start_folder)
         else:
-            problems.append(f"{OUTPUT_TOKENS} is a whole number of at least 1, not {number!r}.")
+            problems.append(
+                f"{OUTPUT_TOKENS_VARIABLE} is a whole number of at least 1, not {number!r}."
+            )
 
 
 def folders_upwards(start_folder: Path, home: Path) -> Iterator[Path]:
@@ -242,7 +250,7 @@ class _ConfigReader:
         """
         origin = f"{kind} {short_path(path, self.home)}"
         try:
-            content = self._content(path, outer_folder)
+            content = self._read_content(path, outer_folder)
         except FileNotFoundError:
             if must_exist:
                 self.problems.append(f"{origin} is not there.")
@@ -271,7 +279,7 @@ class _ConfigReader:
             return
         yield Layer(origin, data, folder_path)
 
-    def _content(self, path: Path, outer_folder: Path | None) -> str:
+    def _read_content(self, path: Path, outer_folder: Path | None) -> str:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("it is no file")  # a pipe might never end
         if outer_folder is None:

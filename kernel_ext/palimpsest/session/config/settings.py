@@ -112,7 +112,7 @@ class CompactionSettings(PolicyPart):
     """The instructions for a summary, instead of the built-in ones."""
 
 
-def _policy_settings() -> type[PolicyPart]:
+def _policy_settings_type() -> type[PolicyPart]:
     """Return a table type that can change any single value of a preset; all are unset by default."""
     tables: dict[str, Any] = {}
     for name, field in Policy.model_fields.items():
@@ -135,7 +135,7 @@ if TYPE_CHECKING:
 
         base: str = "palimpsest"
 else:
-    PolicySettings = _policy_settings()
+    PolicySettings = _policy_settings_type()
 
 
 class BudgetSettings(Settings):

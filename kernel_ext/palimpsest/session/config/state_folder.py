@@ -10,22 +10,24 @@ from pathlib import Path
 
 import platformdirs
 
-VARIABLE = "PALIMPSEST_STATE_DIR"
-_FROM_ENVIRONMENT = os.environ.get(VARIABLE)
+ENVIRONMENT_VARIABLE = "PALIMPSEST_STATE_DIR"
+_PATH_FROM_ENVIRONMENT = os.environ.get(ENVIRONMENT_VARIABLE)
 """The value at process start; a value that is loaded into the environment later is ignored."""
 
 _BY_ADMINISTRATOR: list[Path] = []
 """The folder that an administrator named, if any; it takes precedence over the environment."""
 
-OTHER_OWNER = "{path} belongs to another user, so what it says is not believed"
-WRITABLE_BY_OTHERS = (
+OTHER_OWNER_REASON = "{path} belongs to another user, so what it says is not believed"
+WRITABLE_BY_OTHERS_REASON = (
     "{path} can be written by other users, so what it says is not believed: chmod go-w {path}"
 )
-NOT_REGULAR = "{path} is neither a folder nor a file of its own, so what it says is not believed"
-INSIDE_PROJECT = "{path} lies inside the project, so what it says is not believed"
+NOT_REGULAR_REASON = (
+    "{path} is neither a folder nor a file of its own, so what it says is not believed"
+)
+INSIDE_PROJECT_REASON = "{path} lies inside the project, so what it says is not believed"
 
 
-def name_state_folder(path: Path | None) -> None:
+def use_state_folder(path: Path | None) -> None:
     """Use the folder that an administrator named, from now on; None returns to the default."""
     _BY_ADMINISTRATOR[:] = [path] if path is not None else []
 
@@ -38,8 +40,8 @@ def state_folder() -> Path:
     """
     if _BY_ADMINISTRATOR:
         return _BY_ADMINISTRATOR[0]
-    if _FROM_ENVIRONMENT and Path(_FROM_ENVIRONMENT).is_absolute():
-        return Path(_FROM_ENVIRONMENT) / "palimpsest"
+    if _PATH_FROM_ENVIRONMENT and Path(_PATH_FROM_ENVIRONMENT).is_absolute():
+        return Path(_PATH_FROM_ENVIRONMENT) / "palimpsest"
     return Path(platformdirs.user_state_dir("palimpsest", appauthor=False))
 
 
@@ -50,7 +52,7 @@ def state_folder_problem(path: Path, project: Path | None = None) -> str:
     state folder must not be in it, unless the project is the home folder or contains it.
     """
     if project is not None and _is_inside_project(path, project):
-        return INSIDE_PROJECT.format(path=path)
+        return INSIDE_PROJECT_REASON.format(path=path)
     try:
         status = path.stat()
     except OSError:
@@ -61,16 +63,16 @@ def state_folder_problem(path: Path, project: Path | None = None) -> str:
 def distrusted_status(status: os.stat_result, path: Path) -> str:
     """Return why a file or folder with this status must not be trusted; empty where it may be."""
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
-        return NOT_REGULAR.format(path=path)
+        return NOT_REGULAR_REASON.format(path=path)
     if not hasattr(os, "geteuid"):
         return ""  # Windows: the access list of the user's profile protects it
     if status.st_uid != os.geteuid():
-        return OTHER_OWNER.format(path=path)
+        return OTHER_OWNER_REASON.format(path=path)
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return WRITABLE_BY_OTHERS.format(path=path)
+        return WRITABLE_BY_OTHERS_REASON.format(path=path)
     return ""
 
 
 def _is_inside_project(path: Path, project: Path) -> bool:
-    real, root, home = path.resolve(), project.resolve(), Path.home().resolve()
-    return real.is_relative_to(root) and not home.is_relative_to(root)
+    real_path, root, home = path.resolve(), project.resolve(), Path.home().resolve()
+    return real_path.is_relative_to(root) and not home.is_relative_to(root)

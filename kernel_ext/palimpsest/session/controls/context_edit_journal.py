@@ -39,8 +39,8 @@ def journal_context_edit(
     messages, decisions, is_partial, model = journal.read_state(_state_for_edit)
 
     def count_tokens(counted_messages: Messages) -> int:
-        neutral = neutral_messages(counted_messages, model)
-        return sum(message_tokens(message, count) for message in neutral)
+        request_messages = neutral_messages(counted_messages, model)
+        return sum(message_tokens(message, count) for message in request_messages)
 
     if is_partial and needs_full_transcript(messages, action, target_name):
         return None

@@ -30,7 +30,7 @@ from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolP
 
 ContextEditAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
 
-REACHES_MODEL = TextPart | ReasoningPart | FilePart | ToolPart
+MODEL_PART_TYPES = TextPart | ReasoningPart | FilePart | ToolPart
 """Parts with content for the model; all others are bookkeeping."""
 
 RULE_OF_ACTION: dict[str, str] = {"pin": PIN, "drop": EXCLUDE}
@@ -99,7 +99,7 @@ class ContextEditor:
         edit = self._effective_decisions.edit(target.id)
         if edit is not None and edit.action == "pin":
             sentence = f"{_capitalized_text(target_text)} is no longer pinned."
-            return ContextEdit(target.id, sentence, (self._decision(target, "restore", UNPIN),))
+            return ContextEdit(target.id, sentence, (self._new_decision(target, "restore", UNPIN),))
         if target.part and self._effective_decisions.is_pinned(target.part.id, target.message.id):
             command = f"%agent unpin {short_id(target.message.id)}"
             return ContextEdit(target.id, f"Its whole message is pinned: {command}.")
@@ -115,7 +115,7 @@ class ContextEditor:
         decisions = self._edit_decisions(target, "drop")
         if is_summary(target.message):
             start_text += ", and with it what it covers"
-            decisions += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
+            decisions += (self._new_decision(self._marker_of(target), "drop", EXCLUDE),)
         if target.message.id == self._newest_prompt_id() and not self._has_more_content(target):
             start_text = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
@@ -128,11 +128,11 @@ class ContextEditor:
         """Bring back what was excluded, cleared or truncated; a summary is replaced by the messages it covers."""
         decisions: tuple[Decision, ...] = ()
         if _is_compaction(target.message):
-            summary = self._summary(target)
+            summary = self._summary_target(target)
             if summary is None or not self._is_excluded(summary):
                 return self.undo(target)
             target = summary
-            decisions = (self._decision(self._marker_of(summary), "restore", RESTORE),)
+            decisions = (self._new_decision(self._marker_of(summary), "restore", RESTORE),)
         target_text = describe_target(target)
         decisions = (*self._restoring_decisions(target), *decisions)
         if decisions:
@@ -171,20 +171,20 @@ class ContextEditor:
     def _editable_target(self, target: Target, action_text: str) -> Target:
         """Return the target that an edit applies to: for a compaction's marker, its summary."""
         if _is_compaction(target.message):
-            summary = self._summary(target)
+            summary = self._summary_target(target)
             if summary is None:
                 raise UserError(f"That compaction has no good summary that could be {action_text}.")
             return summary
         if not target.parts:
             raise UserError("That message is empty, so nothing of it reaches the model.")
-        if target.part is not None and not isinstance(target.part, REACHES_MODEL):
+        if target.part is not None and not isinstance(target.part, MODEL_PART_TYPES):
             raise UserError(
                 f"Only words, thoughts, files and tool calls can be {action_text} alone, and the model is not "
                 f"sent this {target.part.type}. Its message is {target.message.id}."
             )
         return target
 
-    def _summary(self, target: Target) -> Target | None:
+    def _summary_target(self, target: Target) -> Target | None:
         """Return the good summary of a compaction; the target is the summary or its marker."""
         summary = _summary_of(target, self._completed_summaries())
         return Target(summary) if summary is not None else None
@@ -194,31 +194,31 @@ class ContextEditor:
 
     def _marker_of(self, summary: Target) -> Target:
         """Return the marker of a summary, which is edited with it."""
-        parent = getattr(summary.message.info, "parent_id", None)
-        return Target(next(message for message in self._messages if message.id == parent))
+        marker_id = getattr(summary.message.info, "parent_id", None)
+        return Target(next(message for message in self._messages if message.id == marker_id))
 
     def _undo_decision(self, summary: Message) -> Decision:
-        summarising = (d for d in reversed(self._decisions) if d.action == "summarise")
-        undone = next((d for d in summarising if d.message_id == summary.id), None)
+        summary_decisions = (d for d in reversed(self._decisions) if d.action == "summarise")
+        undone_decision = next((d for d in summary_decisions if d.message_id == summary.id), None)
         return Decision(
             id=self._new_id(),
             action="restore",
             rule=UNDO,
             message_id=summary.id,
             numbers={"prompt": newest_prompt(self._messages)},
-            tokens_before=undone.tokens_after if undone else 0,
-            tokens_after=undone.tokens_before if undone else 0,
+            tokens_before=undone_decision.tokens_after if undone_decision else 0,
+            tokens_after=undone_decision.tokens_before if undone_decision else 0,
         )
 
     def _edit_decisions(
         self, target: Target, action: Literal["pin", "drop"]
     ) -> tuple[Decision, ...]:
         """Return a pin or an exclusion; an opposite edit of the same target is reversed first."""
-        before = self._effective_decisions.edit(target.id)
-        decisions = [self._decision(target, action, RULE_OF_ACTION[action])]
-        if before is not None and before.action != action:
-            rule = UNPIN if before.action == "pin" else RESTORE
-            decisions.insert(0, self._decision(target, "restore", rule))
+        earlier_edit = self._effective_decisions.edit(target.id)
+        decisions = [self._new_decision(target, action, RULE_OF_ACTION[action])]
+        if earlier_edit is not None and earlier_edit.action != action:
+            rule = UNPIN if earlier_edit.action == "pin" else RESTORE
+            decisions.insert(0, self._new_decision(target, "restore", rule))
         return tuple(decisions)
 
     def _restoring_decisions(self, target: Target) -> Iterator[Decision]:
@@ -226,15 +226,19 @@ class ContextEditor:
         if target.part is None:
             edit = self._effective_decisions.edit(target.id)
             if edit is not None and edit.action == "drop":
-                yield self._decision(target, "restore", RESTORE)
+                yield self._new_decision(target, "restore", RESTORE)
         for part in target.parts:
             reduction = self._effective_decisions.reduction(part.id, target.message.id)
-            is_cut = reduction is not None and reduction.action == "truncate"
-            if reduction is None or reduction.part_id is None or (is_cut and target.part is None):
+            is_truncation = reduction is not None and reduction.action == "truncate"
+            if (
+                reduction is None
+                or reduction.part_id is None
+                or (is_truncation and target.part is None)
+            ):
                 continue
-            yield self._decision(Target(target.message, part), "restore", RESTORE)
+            yield self._new_decision(Target(target.message, part), "restore", RESTORE)
 
-    def _decision(self, target: Target, action: DecisionAction, rule: str) -> Decision:
+    def _new_decision(self, target: Target, action: DecisionAction, rule: str) -> Decision:
         decision = Decision(
             id=self._new_id(),
             action=action,
@@ -242,21 +246,23 @@ class ContextEditor:
             message_id=target.message.id,
             part_id=target.part.id if target.part is not None else None,
         )
-        before = self._tokens(target, self._decisions)
-        after = self._tokens(target, (*self._decisions, decision))
-        return decision.model_copy(update={"tokens_before": before, "tokens_after": after})
+        tokens_before = self._tokens_under(target, self._decisions)
+        tokens_after = self._tokens_under(target, (*self._decisions, decision))
+        return decision.model_copy(
+            update={"tokens_before": tokens_before, "tokens_after": tokens_after}
+        )
 
-    def _tokens(self, target: Target, decisions: tuple[Decision, ...]) -> int:
+    def _tokens_under(self, target: Target, decisions: tuple[Decision, ...]) -> int:
         """Return the tokens of the target in a request under these decisions."""
-        effective = EffectiveDecisions(decisions)
+        effective_decisions = EffectiveDecisions(decisions)
         sent_parts = tuple(
             part
             for part in target.parts
-            if not _is_exclusion(effective.reduction(part.id, target.message.id))
+            if not _is_exclusion(effective_decisions.reduction(part.id, target.message.id))
         )
         message = target.message.model_copy(update={"parts": sent_parts})
-        reduced = apply_decisions((message,), View((message,), decisions))
-        return self._count_tokens(reduced) if sent_parts else 0
+        sent_messages = apply_decisions((message,), View((message,), decisions))
+        return self._count_tokens(sent_messages) if sent_parts else 0
 
     def _is_excluded(self, target: Target) -> bool:
         return all(
@@ -268,7 +274,7 @@ class ContextEditor:
         """Return whether the model is sent more of the target's message than the target."""
         target_ids = {part.id for part in target.parts}
         return any(
-            isinstance(part, REACHES_MODEL)
+            isinstance(part, MODEL_PART_TYPES)
             and part.id not in target_ids
             and not _is_exclusion(self._effective_decisions.reduction(part.id, target.message.id))
             for part in target.message.parts
@@ -297,8 +303,8 @@ def _is_compaction(message: Message) -> bool:
 def _summary_of(target: Target, summaries: Iterable[Message]) -> Message | None:
     """Return the good summary that the target refers to, itself or by its marker."""
     for summary in summaries:
-        parent = getattr(summary.info, "parent_id", None)
-        if target.message.id in (summary.id, parent):
+        marker_id = getattr(summary.info, "parent_id", None)
+        if target.message.id in (summary.id, marker_id):
             return summary
     return None
 

@@ -18,11 +18,13 @@ from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.events import DecisionMade, SessionUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
-NO_POLICY = (
+NO_POLICY_SENTENCE = (
     "{given!r:.80} is no context policy: give a preset's name, name=value, default, or a function with "
     "@palimpsest.policy in front of it."
 )
-ONLY_ONE_POLICY = "A session takes one policy of your own; put one behind the other with a | b."
+ONLY_ONE_POLICY_SENTENCE = (
+    "A session takes one policy of your own; put one behind the other with a | b."
+)
 
 
 def split_policies(
@@ -50,9 +52,9 @@ def split_policies(
         elif isinstance(argument, str):
             engine_words.append(argument)
         else:
-            raise ConfigError(NO_POLICY.format(given=argument))
+            raise ConfigError(NO_POLICY_SENTENCE.format(given=argument))
     if len(stages) > 1:
-        raise ConfigError(ONLY_ONE_POLICY)
+        raise ConfigError(ONLY_ONE_POLICY_SENTENCE)
     return (stages[0] if stages else None), tuple(engine_words)
 
 
@@ -69,11 +71,11 @@ def own_policy_events(
 ) -> tuple[SessionUpdated | DecisionMade, ...]:
     """Return the events to journal when a policy of the user's own begins or ends in a session."""
     record = stage.record if stage is not None else None
-    restoring = restoring_decisions(decisions, new_id) if stage is None else ()
+    new_decisions = restoring_decisions(decisions, new_id) if stage is None else ()
     changed_session = session.model_copy(update={"own_policy": record})
     return (
         *((SessionUpdated(session=changed_session),) if record != session.own_policy else ()),
-        *(DecisionMade(decision=decision) for decision in restoring),
+        *(DecisionMade(decision=decision) for decision in new_decisions),
     )
 
 

@@ -28,9 +28,9 @@ from palimpsest.transcript.session_record.sessions import Budget, Spent
 from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")
-MAX_SPENT = 1e15
+MAX_LIMIT_AMOUNT = 1e15
 """Maximum of a limit, in dollars or tokens; a larger number counts as a mistake."""
-OnLoop = Callable[..., Any]
+CallOnLoop = Callable[..., Any]
 
 
 @dataclass(eq=False, repr=False)
@@ -38,11 +38,11 @@ class SessionControls:
     """The user's controls of one session: read and change mode, approvals and spending limit."""
 
     _effective_rules: EffectiveRules
-    _rules: Rules
+    _base_rules: Rules
     _log: SessionLog
     _asks: Asks
     _spending_limit: SpendingLimit
-    _on_loop: OnLoop
+    _call_on_loop: CallOnLoop
 
     def __post_init__(self) -> None:
         self.named_whole = is_named_whole(self._log.state.session)
@@ -70,17 +70,17 @@ class SessionControls:
             elif session is not None:
                 grants.drop_grants(session.id, "mode")
         update = {"mode": mode or self._effective_rules.mode, "mode_own": True if mode else None}
-        self._on_loop(self._change_session, update, "mode")
+        self._call_on_loop(self._change_session, update, "mode")
         return self.mode
 
     @property
     def allowances(self) -> tuple[Allowance, ...]:
         """The rules that were always allowed, first of this session, then of this project."""
-        of_session = [
+        session_allowances = [
             Allowance(0, rule, "session", 0, self._asks.session_id)
             for rule in self._asks.approved_rules
         ]
-        allowances = [*of_session, *self._effective_rules.approvals.list()]
+        allowances = [*session_allowances, *self._effective_rules.approvals.list()]
         return tuple(replace(allowance, number=n) for n, allowance in enumerate(allowances, 1))
 
     @property
@@ -98,12 +98,12 @@ class SessionControls:
     @contextmanager
     def _reporting_unwritten(self) -> Iterator[None]:
         """Report in the session when a grant or revocation made in the block could not be stored."""
-        before = self.unwritten
+        problem_before = self.unwritten
         yield
         problem = self.unwritten
-        if problem and problem != before:
+        if problem and problem != problem_before:
             error = SessionError(error=UnknownError(message=problem, explained=True))
-            self._on_loop(self._log.append, error)
+            self._call_on_loop(self._log.append, error)
 
     @property
     def withheld(self) -> tuple[str, ...]:
@@ -113,10 +113,10 @@ class SessionControls:
 
     def trust(self) -> tuple[str, ...]:
         """Grant in this session what was withheld from its log; returns what was granted, as short texts."""
-        claims = self.withheld
+        claims_before = self.withheld
         with self._reporting_unwritten():
-            self._on_loop(self._grant_withheld)
-        return tuple(claim for claim in claims if claim not in self.withheld)
+            self._call_on_loop(self._grant_withheld)
+        return tuple(claim for claim in claims_before if claim not in self.withheld)
 
     def _grant_withheld(self) -> None:
         session = self._log.state.session
@@ -128,13 +128,17 @@ class SessionControls:
 
     def all_rules(self) -> tuple[tuple[Rule, str], ...]:
         """Return the rules for every agent, lowest precedence first, each with where it comes from."""
-        effective = self._effective_rules
-        base = effective.rules if effective.rules is not None else self._rules
-        built_in_count = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
+        effective_rules = self._effective_rules
+        base_rules = (
+            effective_rules.rules if effective_rules.rules is not None else self._base_rules
+        )
+        built_in_count = (
+            len(DEFAULT_RULES) if base_rules[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
+        )
         return (
-            *((rule, "built in") for rule in base[:built_in_count]),
-            *((rule, "settings") for rule in base[built_in_count:]),
-            *((rule, "fixed") for rule in effective.fixed_rules),
+            *((rule, "built in") for rule in base_rules[:built_in_count]),
+            *((rule, "settings") for rule in base_rules[built_in_count:]),
+            *((rule, "fixed") for rule in effective_rules.fixed_rules),
             *((rule, f"mode {self.mode}") for rule in DENY_RULES_BY_MODE[self.mode]),
             *((rule, f"mode {self.mode}, for questions") for rule in MODE_APPROVALS[self.mode]),
         )
@@ -145,21 +149,23 @@ class SessionControls:
         Raises NotFound for a number that is not in the list, and StorageFailed.
         """
         allowances = self.allowances
-        missing = [number for number in numbers if number not in range(1, len(allowances) + 1)]
-        if missing:
+        missing_numbers = [
+            number for number in numbers if number not in range(1, len(allowances) + 1)
+        ]
+        if missing_numbers:
             raise NotFound(
-                f"There is no number {missing[0]} in the list of what is always allowed; "
+                f"There is no number {missing_numbers[0]} in the list of what is always allowed; "
                 f"it has {len(allowances)}."
             )
-        revoked = tuple(a for a in allowances if not numbers or a.number in numbers)
-        session_rules = tuple(a.rule for a in revoked if a.scope == "session")
+        revoked_allowances = tuple(a for a in allowances if not numbers or a.number in numbers)
+        session_rules = tuple(a.rule for a in revoked_allowances if a.scope == "session")
         with self._reporting_unwritten():
-            for allowance in revoked:
+            for allowance in revoked_allowances:
                 if allowance.scope == "project":
                     self._effective_rules.approvals.remove(allowance.rule)
             if session_rules:
-                self._on_loop(self._asks.revoke, session_rules)
-        return revoked
+                self._call_on_loop(self._asks.revoke, session_rules)
+        return revoked_allowances
 
     @property
     def budget(self) -> Budget:
@@ -182,10 +188,12 @@ class SessionControls:
             )
         if not _is_limit(usd, float) or not _is_limit(tokens, int):
             raise ConfigError(
-                f"A spending limit is more than nothing and less than {MAX_SPENT:.0e}: 2usd, or 500000 tokens."
+                f"A spending limit is more than nothing and less than {MAX_LIMIT_AMOUNT:.0e}: 2usd, or 500000 tokens."
             )
         with self._reporting_unwritten():
-            self._on_loop(self._spending_limit.set_limit, Budget(usd=usd, tokens=tokens, own=True))
+            self._call_on_loop(
+                self._spending_limit.set_limit, Budget(usd=usd, tokens=tokens, own=True)
+            )
         return self.budget
 
     def _change_session(self, fields: dict[str, Any], *claims: str) -> None:
@@ -201,4 +209,4 @@ def _is_limit(amount: float | None, number_type: type) -> bool:
         return True
     if not isinstance(amount, int | number_type) or isinstance(amount, bool):
         return False
-    return 0 < amount < MAX_SPENT
+    return 0 < amount < MAX_LIMIT_AMOUNT

@@ -26,14 +26,16 @@ from palimpsest.transcript.session_record.sessions import (
 from palimpsest.transcript.values import ModelInfo
 
 REACHED_QUESTION = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"
-NO_PRICE = "The price of {model} is not known, so the limit of {limit} cannot be kept with it. Go on all the same?"
-STOPPED = "The session was stopped at its spending limit of {limit} ({spent} so far)."
-STOPPED_PRICE = (
+NO_PRICE_QUESTION = "The price of {model} is not known, so the limit of {limit} cannot be kept with it. Go on all the same?"
+STOPPED_SENTENCE = "The session was stopped at its spending limit of {limit} ({spent} so far)."
+STOPPED_PRICE_SENTENCE = (
     "The session was stopped, because the price of {model} is not known and dollars are limited."
 )
-NOBODY = " Nobody is here to say whether to go on."
-RAISE = " %agent budget shows and changes the limit."
-SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or take the limit off.'
+NOBODY_SENTENCE = " Nobody is here to say whether to go on."
+RAISE_LIMIT_HINT = " %agent budget shows and changes the limit."
+SET_PRICE_HINT = (
+    ' Give it a price in the configuration (models."{model}".price), or take the limit off.'
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -115,21 +117,21 @@ class SpendingLimit:
 
     def _reached_measure(self, info: ModelInfo) -> Measure | None:
         budget = self.budget
-        reached = budget.reached_limit(self.spent)
-        if reached is None and budget.usd is not None and not is_priced(info):
+        reached_measure = budget.reached_limit(self.spent)
+        if reached_measure is None and budget.usd is not None and not is_priced(info):
             return None if info.ref.id in budget.unpriced else "price"
-        return reached
+        return reached_measure
 
     async def _ask_for_more(self, measure: Measure, info: ModelInfo, abort: Abort) -> None:
         budget = self.budget
-        tokens = f"{count(budget.tokens or 0)} tokens"
+        tokens_text = f"{count(budget.tokens or 0)} tokens"
         values = {
             "limit": reached_limit_text(budget, measure),
             "spent": spent_text(self.spent, measure),
-            "more": tokens if measure == "tokens" else money(budget.usd),
+            "more": tokens_text if measure == "tokens" else money(budget.usd),
             "model": info.ref.id,
         }
-        title = (NO_PRICE if measure == "price" else REACHED_QUESTION).format(**values)
+        title = (NO_PRICE_QUESTION if measure == "price" else REACHED_QUESTION).format(**values)
         reply = await self._asks.ask_user("budget", (values["limit"],), title=title, abort=abort)
         if reply.by == "cancel":
             raise Aborted(abort.reason or "Stopped.")
@@ -137,9 +139,11 @@ class SpendingLimit:
         if reply.answer != "reject" and session is not None:
             self._grant_limit(session, _raised_limit(self.budget, measure, self.spent, info))
             return
-        self._refusal = (STOPPED_PRICE if measure == "price" else STOPPED).format(**values)
-        self._refusal += NOBODY if reply.by == "headless" else ""
-        self._refusal += SET_PRICE.format(**values) if measure == "price" else RAISE
+        self._refusal = (STOPPED_PRICE_SENTENCE if measure == "price" else STOPPED_SENTENCE).format(
+            **values
+        )
+        self._refusal += NOBODY_SENTENCE if reply.by == "headless" else ""
+        self._refusal += SET_PRICE_HINT.format(**values) if measure == "price" else RAISE_LIMIT_HINT
         raise GuardStopped(self._refusal, "budget")
 
     def _grant_limit(self, session: SessionInfo, budget: Budget) -> None:
@@ -152,10 +156,14 @@ class SpendingLimit:
 
 def spent_by(session: SessionInfo) -> Spent:
     """Return what a session and its children have spent."""
-    own = sane_spending(
+    own_spending = sane_spending(
         Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
     )
-    return own.plus(sane_spending(session.below)) if session.below is not None else own
+    return (
+        own_spending.plus(sane_spending(session.below))
+        if session.below is not None
+        else own_spending
+    )
 
 
 def is_priced(info: ModelInfo) -> bool:

@@ -96,11 +96,11 @@ class _HeldRequest:
 
     def differs(self, proposal: ProposedRequest) -> bool:
         """Return whether a proposal differs from the newest one in more than its time."""
-        shown = self.proposal
-        if shown is None:
+        newest = self.proposal
+        if newest is None:
             return True
-        not_compared = {"now": shown.now, "id": shown.id, "version": shown.version}
-        return proposal.model_copy(update=not_compared) != shown
+        uncompared_fields = {"now": newest.now, "id": newest.id, "version": newest.version}
+        return proposal.model_copy(update=uncompared_fields) != newest
 
 
 async def _proposal_or_stop(
@@ -193,12 +193,12 @@ class StepMode:
         return self._decide_summary(hold_id, "older-summary", "older_summary", NONE_PUT_ASIDE)
 
     def _decide_summary(
-        self, hold_id: str, release: Release, required_field: str, error: str
+        self, hold_id: str, release: Release, required_field: str, error_sentence: str
     ) -> bool:
         with self._lock:
             request = self._held_requests.get(hold_id)
         if request is not None and getattr(request.proposal, required_field, None) is None:
-            raise UserError(error)
+            raise UserError(error_sentence)
         return self._decide_held(hold_id, release)
 
     def session_of(self, hold_id: str) -> HeldSession:
@@ -233,24 +233,24 @@ class StepMode:
 
         def unsubscribe() -> None:
             with self._lock:
-                self._listeners = tuple(known for known in self._listeners if known is not callback)
+                self._listeners = tuple(other for other in self._listeners if other is not callback)
 
         return unsubscribe
 
     async def await_release(self, propose: Propose, abort: Abort) -> Release:
         """Return the user's decision about the request, ``send`` when step mode ends; raises Aborted at a stop."""
-        shown_in = self._topmost()
+        showing_step_mode = self._topmost()
         request = _HeldRequest(self._session)
         # The parent's records change a subagent's request too: the parent's spending limit applies to it.
-        step_modes = {self, shown_in}
+        step_modes = {self, showing_step_mode}
         unsubscribe_all = [step_mode.subscribe(request.on_records) for step_mode in step_modes]
         unregister = abort.on_abort(request.stop)
         try:
-            while shown_in.is_on and request.chosen_release is None:
+            while showing_step_mode.is_on and request.chosen_release is None:
                 request.recheck_event.clear()
                 proposal = await _proposal_or_stop(propose, request, abort)
                 if proposal is not None:
-                    shown_in.show_proposal(request, proposal)
+                    showing_step_mode.show_proposal(request, proposal)
                     await request.recheck_event.wait()
                 if abort.is_set():
                     raise Aborted(abort.reason or "Stopped.")
@@ -258,7 +258,7 @@ class StepMode:
             unregister()
             for unsubscribe in unsubscribe_all:
                 unsubscribe()
-            shown_in.remove(request)
+            showing_step_mode.remove(request)
         for step_mode in step_modes:
             step_mode.release_side_requests()
         return request.chosen_release or "send"

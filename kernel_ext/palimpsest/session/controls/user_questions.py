@@ -24,8 +24,10 @@ from palimpsest.transcript.values import Answers, Question, Todo
 
 DeclinedBy = Literal["person", "headless", "cancel"]
 
-DECLINED = "The user chose not to answer. Go on with your best judgement, and say what you assumed."
-HEADLESS = "Nobody is here to answer. Go on with your best judgement, and say in your answer what you assumed."
+DECLINED_SENTENCE = (
+    "The user chose not to answer. Go on with your best judgement, and say what you assumed."
+)
+HEADLESS_SENTENCE = "Nobody is here to answer. Go on with your best judgement, and say in your answer what you assumed."
 MAX_ANSWER_CHARS = 20_000
 
 
@@ -55,20 +57,20 @@ class UserQuestions:
                 raise Aborted(abort.reason or "Stopped.")
             case "headless":
                 raise PermissionDenied(
-                    HEADLESS,
+                    HEADLESS_SENTENCE,
                     stops_turn=False,
                     denied_by="engine",
                     reason="nobody was there to answer",
                 )
             case "person":
-                raise PermissionDenied(DECLINED, stops_turn=False, denied_by="person")
+                raise PermissionDenied(DECLINED_SENTENCE, stops_turn=False, denied_by="person")
             case _:
                 return answer
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]]) -> bool:
         """Answer from any thread; returns False when it is already answered or declined.
 
-        Raises UserError when questions are more answers than questions, or one is not a list of texts.
+        Raises UserError when there are more answers than questions, or an answer is no list of texts.
         """
         with self._lock:
             open_question = self._open_questions.get(question_id)
@@ -94,17 +96,17 @@ class UserQuestions:
         self, question_event: QuestionAsked, abort: Abort
     ) -> Answers | DeclinedBy:
         future: asyncio.Future[Answers | DeclinedBy] = asyncio.get_running_loop().create_future()
-        identifier = question_event.question_id
+        question_id = question_event.question_id
         with self._lock:
-            self._open_questions[identifier] = (question_event, future)
+            self._open_questions[question_id] = (question_event, future)
         self._log.append(question_event, sync=True)
-        unregister = abort.on_abort(partial(self.decline, identifier, "cancel"))
+        unregister = abort.on_abort(partial(self.decline, question_id, "cancel"))
         try:
             return await future
         finally:
             unregister()
             if not future.done():
-                self.decline(identifier, "cancel")
+                self.decline(question_id, "cancel")
 
     def _resolve_future(
         self, future: "asyncio.Future[Answers | DeclinedBy]", answer: Answers | DeclinedBy
@@ -127,9 +129,9 @@ def _validated_answers(
         )
     answers: list[tuple[str, ...]] = []
     for texts in user_answers:
-        if isinstance(texts, str) or not all(isinstance(word, str) for word in texts):
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise UserError("An answer is a list of words: the labels chosen, or one in own words.")
-        answers.append(tuple(word.strip()[:MAX_ANSWER_CHARS] for word in texts if word.strip()))
+        answers.append(tuple(text.strip()[:MAX_ANSWER_CHARS] for text in texts if text.strip()))
     return (*answers, *((),) * (len(question_event.questions) - len(answers)))
 
 

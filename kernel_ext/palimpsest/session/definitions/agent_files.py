@@ -22,7 +22,7 @@ from palimpsest.transcript.values import Rule
 
 AGENT_FOLDERS = ("agent", "agents")
 
-PERMISSION_OF = {
+PERMISSION_BY_TOOL_NAME = {
     "read": "read", "notebookread": "read", "ls": "list", "list": "list", "glob": "glob",
     "grep": "grep", "bash": "bash", "edit": "edit", "multiedit": "edit", "write": "write",
     "notebookedit": "cells", "webfetch": "webfetch", "websearch": "webfetch", "task": "task",
@@ -46,16 +46,16 @@ def read_agents(
     home: str,
     problems: list[str],
     trust: DefinitionTrust | None = None,
-    users_names: frozenset[str] = frozenset(),
+    user_agent_names: frozenset[str] = frozenset(),
 ) -> dict[str, Agent]:
     """Return the agents with those of the files added or changed; errors are added to ``problems``.
 
-    ``base_rules`` are the rules for all agents, ``users_names`` the names of agents in the user's settings; settings of
+    ``base_rules`` are the rules for all agents, ``user_agent_names`` the names of agents in the user's settings; settings of
     a project's files that need trust are added to ``trust``.
     """
     merged_agents = dict(agents)
     merge = _AgentMerge(
-        merged_agents, base_rules, home, trust or DefinitionTrust(), {*agents, *users_names}
+        merged_agents, base_rules, home, trust or DefinitionTrust(), {*agents, *user_agent_names}
     )
     for file in files:
         if file.path.stem.upper() == "README":
@@ -87,9 +87,9 @@ class _AgentMerge:
             self.names_outside.add(name)
         is_defined_outside = name in self.names_outside
         locked_by = self.trust.locked_settings.locked_by
-        if by := locked_by(dotted_name("agent", name)):
-            raise ConfigError(f"agent.{name} is fixed by the {by}")
-        if _flag(fields, "disable"):
+        if lock_origin := locked_by(dotted_name("agent", name)):
+            raise ConfigError(f"agent.{name} is fixed by the {lock_origin}")
+        if _flag_field(fields, "disable"):
             is_locked = locked_by(dotted_name("agent", name, "disable"))
             if not is_locked and not self.trust.hold_back_replacement(
                 file, f"agent.{name}.disable", is_defined_outside=is_defined_outside
@@ -102,35 +102,39 @@ class _AgentMerge:
             )
         given_fields: dict[str, Any] = {
             "description": text_field(fields, "description"),
-            "mode": _mode(fields, file, is_known=name in agents),
-            "model": _model(fields, file),
+            "mode": _agent_mode(fields, file, is_known=name in agents),
+            "model": _agent_model(fields, file),
             "variant": text_field(fields, "variant") or text_field(fields, "reasoningEffort"),
-            "temperature": _number(fields, "temperature", 0, 2),
-            "top_p": _number(fields, "top_p", 0, 1),
-            "steps": _steps(fields),
-            "hidden": _flag(fields, "hidden"),
+            "temperature": _number_field(fields, "temperature", 0, 2),
+            "top_p": _number_field(fields, "top_p", 0, 1),
+            "steps": _agent_steps(fields),
+            "hidden": _flag_field(fields, "hidden"),
             "color": text_field(fields, "color"),
             "prompt": file.document.body or None,
             "origin": file.origin,
         }
-        rules = () if locked_by(dotted_name("agent", name, "permission")) else self._rules(file)
+        rules = (
+            ()
+            if locked_by(dotted_name("agent", name, "permission"))
+            else self._permission_rules(file)
+        )
         given_fields = self.trust.applied_agent_fields(
             file, name, given_fields, agents.get(name), is_defined_outside=is_defined_outside
         )
         agents[name] = changed_agent(agents, name, given_fields, rules)
 
-    def _rules(self, file: DefinitionFile) -> Rules:
+    def _permission_rules(self, file: DefinitionFile) -> Rules:
         """Return the rules of a file; those of a project's file, trusted or not, only tighten."""
         fields = file.document.fields
         # A list of tools hides the other tools; kept within the base rules, it approves no call.
-        tools = rules_within(_tools(fields.get("tools")), self.base_rules)
-        rules = _rules(fields, self.home)
+        tool_rules = rules_within(_tool_rules(fields.get("tools")), self.base_rules)
+        rules = _permission_rules(fields, self.home)
         if not file.folder.is_project:
-            return tools + rules
-        return as_limits(tools + rules_within(rules, self.base_rules))
+            return tool_rules + rules
+        return as_limits(tool_rules + rules_within(rules, self.base_rules))
 
 
-def _mode(fields: Mapping[str, Any], file: DefinitionFile, *, is_known: bool) -> str | None:
+def _agent_mode(fields: Mapping[str, Any], file: DefinitionFile, *, is_known: bool) -> str | None:
     mode = text_field(fields, "mode")
     if mode is None:
         return "subagent" if file.folder.tool_folder == ".claude" and not is_known else None
@@ -139,14 +143,16 @@ def _mode(fields: Mapping[str, Any], file: DefinitionFile, *, is_known: bool) ->
     return mode
 
 
-def _model(fields: Mapping[str, Any], file: DefinitionFile) -> str | None:
+def _agent_model(fields: Mapping[str, Any], file: DefinitionFile) -> str | None:
     model = text_field(fields, "model")
     if model is None or (file.folder.tool_folder == ".claude" and "/" not in model):
         return None
     return None if model in CLAUDE_MODEL_NAMES else model
 
 
-def _number(fields: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float | None:
+def _number_field(
+    fields: Mapping[str, Any], name: str, minimum: float, maximum: float
+) -> float | None:
     value = fields.get(name)
     if value is None:
         return None
@@ -158,7 +164,7 @@ def _number(fields: Mapping[str, Any], name: str, minimum: float, maximum: float
     return float(value)
 
 
-def _steps(fields: Mapping[str, Any]) -> int | None:
+def _agent_steps(fields: Mapping[str, Any]) -> int | None:
     value = fields.get("steps", fields.get("maxSteps"))
     if value is None:
         return None
@@ -167,14 +173,14 @@ def _steps(fields: Mapping[str, Any]) -> int | None:
     return value
 
 
-def _flag(fields: Mapping[str, Any], name: str) -> bool | None:
+def _flag_field(fields: Mapping[str, Any], name: str) -> bool | None:
     value = fields.get(name)
     if value is not None and not isinstance(value, bool):
         raise ConfigError(f"{name} must be true or false, but it is {value!r:.60}")
     return value
 
 
-def _rules(fields: Mapping[str, Any], home: str) -> Rules:
+def _permission_rules(fields: Mapping[str, Any], home: str) -> Rules:
     table = fields.get("permission")
     if table is None:
         return ()
@@ -188,7 +194,7 @@ def _rules(fields: Mapping[str, Any], home: str) -> Rules:
     return from_config(checked_rules, home=home)
 
 
-def _tools(tools: object) -> Rules:
+def _tool_rules(tools: object) -> Rules:
     """Return the rules for ``tools``: a list allows only these, as in Claude's files; a table switches each on or off."""
     if tools is None:
         return ()
@@ -197,14 +203,18 @@ def _tools(tools: object) -> Rules:
     if isinstance(tools, list):
         if "*" in tools:
             return ()
-        permissions = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in tools]
-        known = [permission for permission in dict.fromkeys(permissions) if permission]
-        allowed = [Rule(permission=permission, action="allow") for permission in known]
-        return (Rule(permission="*", action="deny"), *allowed)
+        permissions = [
+            PERMISSION_BY_TOOL_NAME.get(str(name).partition("(")[0].lower()) for name in tools
+        ]
+        known_permissions = [permission for permission in dict.fromkeys(permissions) if permission]
+        allow_rules = [
+            Rule(permission=permission, action="allow") for permission in known_permissions
+        ]
+        return (Rule(permission="*", action="deny"), *allow_rules)
     if isinstance(tools, Mapping) and all(isinstance(value, bool) for value in tools.values()):
         return tuple(
             Rule(
-                permission=PERMISSION_OF.get(str(name).lower(), str(name)),
+                permission=PERMISSION_BY_TOOL_NAME.get(str(name).lower(), str(name)),
                 action="allow" if value else "deny",
             )
             for name, value in tools.items()

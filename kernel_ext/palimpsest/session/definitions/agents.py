@@ -104,23 +104,25 @@ def rules_within(rules: Iterable[Rule], base_rules: Rules) -> Rules:
     Where a rule allows something, the action of ``base_rules`` is used instead: allow, ask or deny. So a list of tools
     hides other tools and approves no call, and a file that came with a project can only restrict an agent.
     """
-    limited: list[Rule] = []
+    limited_rules: list[Rule] = []
     for rule in rules:
         if rule.action != "allow":
-            limited.append(rule)
+            limited_rules.append(rule)
         elif rule.pattern == "*":
-            limited += _rules_about(rule.permission, base_rules)
+            limited_rules += _rules_about(rule.permission, base_rules)
         else:
             action = last_matching_rule(rule.permission, rule.pattern, base_rules).action
-            limited.append(rule.model_copy(update={"action": action}))
-    return tuple(limited)
+            limited_rules.append(rule.model_copy(update={"action": action}))
+    return tuple(limited_rules)
 
 
 def _rules_about(permission: str, base_rules: Rules) -> Rules:
     """Return the rules of ``base_rules`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
-        covered = (rule for rule in base_rules if matches_pattern(rule.permission, permission))
-        return (Rule(permission=permission, action="ask"), *covered)
+        covered_rules = (
+            rule for rule in base_rules if matches_pattern(rule.permission, permission)
+        )
+        return (Rule(permission=permission, action="ask"), *covered_rules)
     names = {permission, PARENT_PERMISSION.get(permission, permission)}
     applying_rules = tuple(
         rule.model_copy(update={"permission": permission})
@@ -194,7 +196,7 @@ _REPLACEABLE_FIELDS = (
 """The fields of an agent that a file or a settings table replaces."""
 
 
-SETTINGS = "settings"
+SETTINGS_ORIGIN = "settings"
 """The origin of an agent that only the settings define."""
 
 
@@ -202,7 +204,9 @@ def changed_agent(
     agents: Mapping[str, Agent], name: str, changes: Mapping[str, Any], rules: Rules
 ) -> Agent:
     """Return an agent, existing or new, with the values from a file or a settings table applied."""
-    base_agent = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
+    base_agent = agents.get(name) or Agent(
+        name=name, description="", mode="all", origin=SETTINGS_ORIGIN
+    )
     update = {key: changes[key] for key in _REPLACEABLE_FIELDS if changes.get(key) is not None}
     if changes.get("steps") is None and name not in agents:
         update["steps"] = DEFAULT_STEPS

@@ -29,7 +29,7 @@ class DefinitionTrust:
     trusts: Callable[[str], bool] = lambda _digest: False
     """Returns whether the user trusted the file with this digest."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
-    held_settings: list[UntrustedSetting] = field(default_factory=list)
+    held_back_settings: list[UntrustedSetting] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """The files from which something is held back: digest to path."""
 
@@ -39,7 +39,7 @@ class DefinitionTrust:
 
     def hold_back(self, file: DefinitionFile, key: str, value: Any) -> None:
         """Record that a setting is held back."""
-        self.held_settings.append(UntrustedSetting(file.origin, key, value))
+        self.held_back_settings.append(UntrustedSetting(file.origin, key, value))
         self.files[file.digest] = str(file.path)
 
     def applied_agent_fields(

@@ -13,7 +13,7 @@ import yaml  # type: ignore[import-untyped]  # its types are a package of their 
 
 from palimpsest.transcript.errors import ConfigError
 
-_HEAD = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONTMATTER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _UNQUOTED_VALUE = re.compile(
     r"""^([A-Za-z_][\w-]*):[ \t]+(?!["'\[{|>&*])(.*(?::[ \t]|[ \t]#).*|.*:)[ \t]*$""", re.MULTILINE
 )
@@ -39,7 +39,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
 def parse_definition(text: str) -> Document:
     """Parse a file; raises ConfigError with what is wrong in its frontmatter."""
     text = text.replace("\r\n", "\n")
-    match = _HEAD.match(text)
+    match = _FRONTMATTER.match(text)
     if match is None:
         if re.match(r"\A\ufeff?---[ \t]*\n", text):
             raise ConfigError("its head begins with --- and never ends; add a line of --- below it")

@@ -45,9 +45,9 @@ from palimpsest.tools.workflow.task import TASK_NAME, TaskTool
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
-MAX_BYTES = 256_000
-"""Maximum size of one file."""
-MAX_FILES = 500
+MAX_FILE_BYTES = 256_000
+"""Maximum bytes of one file."""
+MAX_FOLDER_FILES = 500
 """Maximum number of files in one folder; more were not written by hand."""
 MAX_DEPTH = 6
 """Maximum depth of sub-folders in which files are searched."""
@@ -73,7 +73,7 @@ class DefinitionSources:
     commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The table ``command`` of the settings."""
     default_agent: str = "build"
-    own_agents: frozenset[str] = frozenset()
+    user_agent_names: frozenset[str] = frozenset()
     """Names of the agents in that table that files other than the project's set."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
     trusts: Callable[[str], bool] = lambda _digest: False
@@ -135,25 +135,25 @@ class ProjectDefinitions:
     def _read_folders(self, folders: tuple[Folder, ...]) -> None:
         sources, home = self._sources, self._sources.config_folders.home
         problems: list[str] = []
-        left_out: list[str] = []
+        left_out_sentences: list[str] = []
         trust = DefinitionTrust(sources.trusts, sources.locked_settings)
         base_rules = self._base_rules()
-        read = functools.partial(
-            read_definitions, folders, home=home, problems=problems, left_out=left_out
+        read_files = functools.partial(
+            read_definitions, folders, home=home, problems=problems, left_out=left_out_sentences
         )
         agents = agent_files.read_agents(
             built_in(base_rules),
-            read(agent_files.AGENT_FOLDERS),
+            read_files(agent_files.AGENT_FOLDERS),
             base_rules,
             str(home),
             problems,
             trust,
-            sources.own_agents,
+            sources.user_agent_names,
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
-        definitions = read(command_files.COMMAND_FOLDERS)
+        definitions = read_files(command_files.COMMAND_FOLDERS)
         commands = command_files.read_commands(definitions, sources.commands, problems, trust)
-        definitions = read(skill_files.SKILL_FOLDERS, file_name=skill_files.FILE)
+        definitions = read_files(skill_files.SKILL_FOLDERS, file_name=skill_files.SKILL_FILE_NAME)
         skills = skill_files.read_skills(definitions, problems, trust)
         try:
             first_agent(sources.default_agent, agents)
@@ -162,8 +162,8 @@ class ProjectDefinitions:
         _update_in_place(self.agents, agents)
         _update_in_place(self.commands, commands)
         _update_in_place(self.skills, skills)
-        self.problems = (*left_out, *problems)
-        self.left_out = tuple(left_out)
+        self.problems = (*left_out_sentences, *problems)
+        self.left_out = tuple(left_out_sentences)
         self.definition_trust = trust
 
 
@@ -204,32 +204,36 @@ def _subagent_descriptions(definitions: ProjectDefinitions) -> list[tuple[str, s
     return [(name, agent.description) for name, agent in subagents_of(definitions.agents).items()]
 
 
-def definition_folders(start_folder: Path, places: ConfigFolders) -> tuple[Folder, ...]:
+def definition_folders(start_folder: Path, config_folders: ConfigFolders) -> tuple[Folder, ...]:
     """Return the folders that exist, lowest precedence first."""
-    home = places.home
+    home = config_folders.home
     paths = [(home / name, False) for name in TOOL_FOLDERS]
     paths[2:2] = [(home / ".config" / "opencode", False)]
-    paths += [(path, False) for path in places.user]
-    parents = [folder for folder in folders_upwards(start_folder, home) if folder != home.resolve()]
-    repository = next((candidate for candidate in parents if (candidate / ".git").exists()), None)
-    for folder in reversed(parents):
+    paths += [(path, False) for path in config_folders.user]
+    project_folders = [
+        folder for folder in folders_upwards(start_folder, home) if folder != home.resolve()
+    ]
+    repository = next(
+        (candidate for candidate in project_folders if (candidate / ".git").exists()), None
+    )
+    for folder in reversed(project_folders):
         paths += [(folder / name, True) for name in TOOL_FOLDERS]
     folders: dict[Path, Folder] = {}
     for path, is_project in paths:
         if path.is_dir() and path not in folders:
-            within = (repository or path.parent) if is_project else None
-            folders[path] = Folder(path, is_project, within)
+            outer_folder = (repository or path.parent) if is_project else None
+            folders[path] = Folder(path, is_project, outer_folder)
     return tuple(folders.values())
 
 
 def folders_signature(
-    folders: Sequence[Folder], kinds: Sequence[str]
+    folders: Sequence[Folder], folder_names: Sequence[str]
 ) -> tuple[tuple[str, int, int], ...]:
     """Return a value that changes when a file in the folders does: path, modification time and size of each."""
     signature = []
     for folder in folders:
-        for kind in kinds:
-            for path in _markdown_files(folder, folder.path / kind, []):
+        for folder_name in folder_names:
+            for path in _markdown_files(folder, folder.path / folder_name, []):
                 try:
                     status = path.stat()
                 except OSError:
@@ -240,22 +244,22 @@ def folders_signature(
 
 def read_definitions(
     folders: Sequence[Folder],
-    kinds: Sequence[str],
+    folder_names: Sequence[str],
     home: Path,
     problems: list[str],
     left_out: list[str],
     *,
     file_name: str | None = None,
 ) -> Iterator[DefinitionFile]:
-    """Yield the Markdown files in the sub-folders ``kinds``, lowest precedence first; with ``file_name``, those of that name.
+    """Yield the Markdown files in the sub-folders ``folder_names``, lowest precedence first; with ``file_name``, those of that name.
 
     Errors are added to ``problems``; files that must not be read, such as outside the project, to ``left_out``.
     """
     for folder in folders:
-        for kind in kinds:
-            kind_folder = folder.path / kind
+        for folder_name in folder_names:
+            definition_folder = folder.path / folder_name
             outside_paths: list[Path] = []
-            files = _markdown_files(folder, kind_folder, outside_paths)
+            files = _markdown_files(folder, definition_folder, outside_paths)
             left_out += [
                 f"{short_path(path, home)} is left out: {OUTSIDE_PROJECT}."
                 for path in outside_paths
@@ -263,14 +267,16 @@ def read_definitions(
             for path in files:
                 if file_name is not None and path.name != file_name:
                     continue
-                definition = read_definition(folder, kind_folder, path, home, problems, left_out)
+                definition = read_definition(
+                    folder, definition_folder, path, home, problems, left_out
+                )
                 if definition is not None:
                     yield definition
 
 
 def read_definition(
     folder: Folder,
-    kind_folder: Path,
+    definition_folder: Path,
     path: Path,
     home: Path,
     problems: list[str],
@@ -282,7 +288,7 @@ def read_definition(
 
     origin = short_path(path, home)
     try:
-        content = _content(folder, path)
+        content = _file_text(folder, path)
         document = parse_definition(content)
     except UnreadableForPrompt as problem:
         left_out.append(f"{origin} is left out: {problem}.")
@@ -291,12 +297,12 @@ def read_definition(
         reason = getattr(error, "strerror", None) or str(error)
         problems.append(f"{origin} is left out: {reason}.")
         return None
-    name = path.relative_to(kind_folder).with_suffix("").as_posix()
+    name = path.relative_to(definition_folder).with_suffix("").as_posix()
     return DefinitionFile(name, path, origin, folder, document, definition_digest(path, content))
 
 
 def _markdown_files(
-    folder: Folder, kind_folder: Path, outside_paths: list[Path], depth: int = 0
+    folder: Folder, definition_folder: Path, outside_paths: list[Path], depth: int = 0
 ) -> list[Path]:
     """Return the Markdown files below a folder, sorted; links are followed only to files.
 
@@ -305,38 +311,38 @@ def _markdown_files(
     """
     if depth > MAX_DEPTH:
         return []
-    if kind_folder.is_dir() and not _is_within_bounds(folder, kind_folder):
-        outside_paths.append(kind_folder)
+    if definition_folder.is_dir() and not _is_within_bounds(folder, definition_folder):
+        outside_paths.append(definition_folder)
         return []
     try:
-        entries = sorted(os.scandir(kind_folder), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(definition_folder), key=lambda entry: entry.name)
     except OSError:
         return []
     files: list[Path] = []
-    for entry in entries[:MAX_FILES]:
+    for entry in entries[:MAX_FOLDER_FILES]:
         if entry.is_dir(follow_symlinks=depth == 0):
             files += _markdown_files(folder, Path(entry.path), outside_paths, depth + 1)
         elif entry.name.endswith(".md"):
             files.append(Path(entry.path))
-        if len(files) > MAX_FILES:
+        if len(files) > MAX_FOLDER_FILES:
             break
-    return files[:MAX_FILES]
+    return files[:MAX_FOLDER_FILES]
 
 
-def _is_within_bounds(folder: Folder, kind_folder: Path) -> bool:
+def _is_within_bounds(folder: Folder, definition_folder: Path) -> bool:
     if folder.links_stay_within is None:
         return True
     try:
-        return kind_folder.resolve().is_relative_to(folder.links_stay_within.resolve())
+        return definition_folder.resolve().is_relative_to(folder.links_stay_within.resolve())
     except (OSError, RuntimeError):
         return False
 
 
-def _content(folder: Folder, path: Path) -> str:
+def _file_text(folder: Folder, path: Path) -> str:
     """Return a file's text; raises UnreadableForPrompt, ConfigError, OSError and UnicodeDecodeError."""
-    data = read_for_prompt(path, folder.links_stay_within, MAX_BYTES + 1)
+    data = read_for_prompt(path, folder.links_stay_within, MAX_FILE_BYTES + 1)
     if folder.is_project and is_writable_by_others(path.stat(), path.parent):
         raise ConfigError("it belongs to another user, in a folder open to everybody")
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"it is larger than {MAX_BYTES // 1000} kB")
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigError(f"it is larger than {MAX_FILE_BYTES // 1000} kB")
     return data.decode("utf-8")

@@ -13,10 +13,11 @@ from palimpsest.tools.workflow.skill import Skill
 from palimpsest.transcript.errors import ConfigError
 
 SKILL_FOLDERS = ("skill", "skills")
-FILE = "SKILL.md"
+SKILL_FILE_NAME = "SKILL.md"
 MAX_FILE_NAMES = 50
 """Maximum number of names of a skill's other files that the model is given."""
 MAX_FILES_EXAMINED = 5_000
+"""Maximum number of files in a skill's folder that are looked at for their names."""
 
 
 def read_skills(
@@ -26,15 +27,15 @@ def read_skills(
     skills: dict[str, Skill] = {}
     trust = trust or DefinitionTrust()
     for file in files:
-        if file.path.name != FILE:
+        if file.path.name != SKILL_FILE_NAME:
             continue
         try:
             skill = _skill_from_file(file)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
             continue
-        earlier = skills.get(skill.name)
-        is_defined_outside = earlier is not None and not earlier.is_in_project
+        earlier_skill = skills.get(skill.name)
+        is_defined_outside = earlier_skill is not None and not earlier_skill.is_in_project
         if not trust.hold_back_replacement(
             file, f"skill.{skill.name}", is_defined_outside=is_defined_outside
         ):
@@ -72,7 +73,11 @@ def skill_file_names(folder: Path, outer_folder: Path | None = None) -> list[str
     names: list[str] = []
     for pattern in ("*", "*/*"):
         for path in sorted(islice(folder.glob(pattern), MAX_FILES_EXAMINED)):
-            if path.name == FILE or path.name.startswith(".") or not _is_inside(path, outer_folder):
+            if (
+                path.name == SKILL_FILE_NAME
+                or path.name.startswith(".")
+                or not _is_inside(path, outer_folder)
+            ):
                 continue
             names.append(path.relative_to(folder).as_posix())
             if len(names) >= MAX_FILE_NAMES:
@@ -82,7 +87,7 @@ def skill_file_names(folder: Path, outer_folder: Path | None = None) -> list[str
 
 def _is_inside(path: Path, outer_folder: Path | None) -> bool:
     try:
-        inside = outer_folder is None or path.resolve().is_relative_to(outer_folder.resolve())
-        return inside and path.is_file()
+        is_inside = outer_folder is None or path.resolve().is_relative_to(outer_folder.resolve())
+        return is_inside and path.is_file()
     except (OSError, RuntimeError):
         return False

@@ -36,7 +36,7 @@ from palimpsest.transcript.session_record.hook_values import (
     ToolBefore,
 )
 
-SYSTEM_PROMPT_FIXED = "an administrator fixed what stands in the system prompt"
+SYSTEM_PROMPT_FIXED_REASON = "an administrator fixed what stands in the system prompt"
 
 
 class HookPoints(SessionHooks):
@@ -58,13 +58,15 @@ class HookPoints(SessionHooks):
         texts, added_texts = event.texts, list[str]()
         for hook in self.registry.hooks_of("system"):
             current_texts = with_further_instructions(texts, joined_sections(added_texts), "")
-            current = replace(event, texts=current_texts)
-            validate = functools.partial(hook_answers.validate_system, earlier_texts=current.texts)
-            answer = await self.call_hook(hook, current, validate)
+            current_event = replace(event, texts=current_texts)
+            validate = functools.partial(
+                hook_answers.validate_system, earlier_texts=current_event.texts
+            )
+            answer = await self.call_hook(hook, current_event, validate)
             if not isinstance(answer, SystemPrompt):
                 added_texts += answer or ()
             elif is_fixed:
-                self.note_skipped(hook.rule, SYSTEM_PROMPT_FIXED)
+                self.note_skipped(hook.rule, SYSTEM_PROMPT_FIXED_REASON)
             else:
                 texts, added_texts = as_header_and_rest(tuple(answer.texts), event.texts[0]), []
         return with_further_instructions(texts, joined_sections(added_texts), "")
@@ -97,11 +99,13 @@ class HookPoints(SessionHooks):
         """
         new_request: tuple[str, tuple[dict[str, Any], ...]] | None = None
         for hook in self.registry.hooks_of("request"):
-            current = new_request[1] if new_request is not None else messages
-            copies = tuple(copy.deepcopy(dict(message)) for message in current)
+            current_messages = new_request[1] if new_request is not None else messages
+            copies = tuple(copy.deepcopy(dict(message)) for message in current_messages)
             event = RequestEvent(self.session_id(), model, copies)
             answer = await self.call_hook(hook, event, hook_answers.validate_messages)
-            if answer is not None and list(answer) != [dict(message) for message in current]:
+            if answer is not None and list(answer) != [
+                dict(message) for message in current_messages
+            ]:
                 new_request = (hook.rule, answer)
         return new_request
 
@@ -145,14 +149,14 @@ class HookedTool:
 
         Raises UserError where a hook refuses the call.
         """
-        arguments, notes = await self._call_before_hooks(arguments, context)
-        if notes:
-            context.metadata(None, notes)
+        arguments, before_notes = await self._call_before_hooks(arguments, context)
+        if before_notes:
+            context.metadata(None, before_notes)
         outcome = await self.inner_tool.run(arguments, context)
-        outcome, more = await self._call_after_hooks(arguments, outcome, context)
-        if not (notes or more):
+        outcome, after_notes = await self._call_after_hooks(arguments, outcome, context)
+        if not (before_notes or after_notes):
             return outcome
-        return replace(outcome, metadata={**outcome.metadata, **notes, **more})
+        return replace(outcome, metadata={**outcome.metadata, **before_notes, **after_notes})
 
     async def _call_before_hooks(
         self, arguments: Any, context: ToolContext
@@ -178,7 +182,7 @@ class HookedTool:
         self, arguments: Any, outcome: ToolOutcome, context: ToolContext
     ) -> tuple[ToolOutcome, dict[str, Any]]:
         notes: dict[str, Any] = {}
-        original = outcome.output
+        original_output = outcome.output
         for hook in self._hooks.registry.hooks_of("tool_after"):
             values = self._call_values(arguments, context)
             metadata = copy.deepcopy(outcome.metadata)
@@ -187,7 +191,10 @@ class HookedTool:
             if answer is None or answer == outcome.output:
                 continue
             outcome = replace(outcome, output=answer)
-            notes = {"output_changed_by": hook.rule, "output_before": _head_and_tail(original)}
+            notes = {
+                "output_changed_by": hook.rule,
+                "output_before": _head_and_tail(original_output),
+            }
         return outcome, notes
 
     def _call_values(
@@ -199,7 +206,7 @@ class HookedTool:
 
 
 MAX_KEPT_CHARS = 20_000
-"""Characters kept, in the call's metadata, of an output that a hook replaced; the middle is cut out."""
+"""Maximum characters kept, in the call's metadata, of an output that a hook replaced; the middle is cut out."""
 
 
 def _head_and_tail(text: str) -> str:

@@ -24,14 +24,16 @@ from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, HOOK_RU
 
 MAX_HOOK_SECONDS = 10.0
 """Timeout of one call, since the user waits for the answer meanwhile; slower work belongs in a tool."""
-GROUP = "palimpsest.hooks"
+ENTRY_POINT_GROUP = "palimpsest.hooks"
 """The entry point group in which installed packages declare hooks."""
-PROJECT_FILE = "project's file"
+PROJECT_ORIGIN = "project's file"
 """Prefix of the origin of a hook that a project's own settings name."""
 CELL_ORIGIN = "a cell"
 """The origin of hooks that ``palimpsest.hook`` added."""
 HOOK_MARK = "__palimpsest_hook__"
 """Attribute of a function that names the kind of hook it is."""
+MAX_MESSAGE_CHARS = 200
+"""Maximum characters of an exception's message that a failure quotes."""
 MAX_THREADS = 16
 """Maximum number of threads of running hooks; further calls fail at once."""
 
@@ -115,8 +117,8 @@ class HookRegistry:
             self.refuse_fixed()
         hook = Hook(name, label or label_of(function), function, origin)
         with self._lock:
-            others = [h for h in self.hooks if (h.name, h.label) != (name, hook.label)]
-            self.hooks = [*others, hook]
+            other_hooks = [h for h in self.hooks if (h.name, h.label) != (name, hook.label)]
+            self.hooks = [*other_hooks, hook]
 
     def refuse_fixed(self) -> None:
         """Raise UserError where an administrator fixed the hooks."""
@@ -126,9 +128,9 @@ class HookRegistry:
     def remove(self, label: str) -> bool:
         """Remove the hooks of this label; returns whether there were any."""
         with self._lock:
-            remaining = [hook for hook in self.hooks if hook.label != label]
-            is_found = len(remaining) < len(self.hooks)
-            self.hooks = remaining
+            remaining_hooks = [hook for hook in self.hooks if hook.label != label]
+            is_found = len(remaining_hooks) < len(self.hooks)
+            self.hooks = remaining_hooks
         return is_found
 
     def hooks_of(self, name: str) -> tuple[Hook, ...]:
@@ -176,7 +178,7 @@ class HookRegistry:
         except ExitAttempted as escaped:
             raise HookFailed(f"failed: {escaped}") from None
         except Exception as error:  # noqa: BLE001  a user's hook may raise anything
-            message = " ".join(str(error).split())[:200]
+            message = " ".join(str(error).split())[:MAX_MESSAGE_CHARS]
             raise HookFailed(f"failed: {type(error).__name__}: {message}".rstrip(": ")) from None
 
     async def _in_thread(self, function: Function, event: Any) -> Any:
@@ -215,12 +217,12 @@ class HookRegistry:
                 self.problems.append(f"The hook {source.target!r} is not used: {reason}")
                 continue
             # Only a project that the user trusts may name modules of its own folder.
-            load = functools.partial(_import_target, source.target)
-            if source.origin.startswith(PROJECT_FILE):
-                load = functools.partial(_import_from_anywhere, source.target)
-            self._add_or_report(source.target, source.name, source.origin, load)
+            load_function = functools.partial(_import_target, source.target)
+            if source.origin.startswith(PROJECT_ORIGIN):
+                load_function = functools.partial(_import_from_anywhere, source.target)
+            self._add_or_report(source.target, source.name, source.origin, load_function)
         if self.with_packages and not self.fixed_by:
-            for entry in entry_points(group=GROUP):
+            for entry in entry_points(group=ENTRY_POINT_GROUP):
                 if entry.dist is not None and is_in_current_folder(
                     str(entry.dist.locate_file("x"))
                 ):
@@ -229,9 +231,11 @@ class HookRegistry:
                 name = entry.name if entry.name in HOOK_NAMES else None
                 self._add_or_report(entry.value, name, f"package {package}", entry.load)
 
-    def _add_or_report(self, target: str, name: Any, origin: str, find: Callable[[], Any]) -> None:
+    def _add_or_report(
+        self, target: str, name: Any, origin: str, load_function: Callable[[], Any]
+    ) -> None:
         try:
-            self._add_loaded(find(), name, origin, target)
+            self._add_loaded(load_function(), name, origin, target)
         except UserError as problem:
             self.problems.append(f"The hook {target!r} ({origin}) is not used: {problem}")
         except BaseException as error:  # noqa: BLE001  a foreign module may raise anything
@@ -260,7 +264,7 @@ class SessionHooks:
     def __init__(self, registry: HookRegistry, session_id: Callable[[], str]) -> None:
         self.registry = registry
         self.session_id = session_id
-        self._reported_problems: set[str] = set()
+        self._reported_rules: set[str] = set()
         """Rules of the hooks whose failure was reported in this turn."""
         self._notices: list[tuple[str, str]] = []
 
@@ -270,7 +274,7 @@ class SessionHooks:
 
     async def turn_began(self) -> None:
         """Begin a turn: load hooks where that is still to be done, and allow each failure to be reported again."""
-        self._reported_problems.clear()
+        self._reported_rules.clear()
         await self.registry.load()
         self.notify("hook", *self.registry.take_problems())
 
@@ -306,8 +310,8 @@ class SessionHooks:
     def _skip(self, hook: Hook, reason: str) -> None:
         hook.failures += 1
         hook.problem = reason
-        if hook.rule not in self._reported_problems:
-            self._reported_problems.add(hook.rule)
+        if hook.rule not in self._reported_rules:
+            self._reported_rules.add(hook.rule)
             self.notify("hook", f"The hook {hook.label} ({hook.name}) {reason}. It was skipped.")
 
 

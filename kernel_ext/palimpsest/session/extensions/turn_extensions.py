@@ -27,7 +27,7 @@ MCP = "mcp"
 """Key in a text part's metadata: the servers whose instructions it holds. Also the subject of notices."""
 HOOK = "hook"
 """Key in a text part's metadata: the rule of the hook that wrote it."""
-NEW_SERVERS = "MCP servers that came after the conversation began say of their tools:"
+NEW_SERVERS_TEXT = "MCP servers that came after the conversation began say of their tools:"
 
 
 class TurnExtensions:
@@ -41,7 +41,7 @@ class TurnExtensions:
         self._log = log
         self._ids = ids
         self._is_due = True
-        self._extended_prompts: set[str] = set()
+        self._extended_prompt_ids: set[str] = set()
 
     def mark_run_begin(self) -> None:
         """Mark that a turn begins, so that ``prepare_turn`` prepares it before the next request."""
@@ -64,9 +64,9 @@ class TurnExtensions:
     async def journal_additions(self, policy: Policy, system: tuple[str, ...]) -> None:
         """Journal, beside prompts that were not sent yet, what hooks and newly connected servers add to them."""
         for message in _unsent_prompts(self._log.state):
-            if message.id in self._extended_prompts:
+            if message.id in self._extended_prompt_ids:
                 continue
-            self._extended_prompts.add(message.id)
+            self._extended_prompt_ids.add(message.id)
             await self._journal_hook_texts(message)
         self._journal_server_instructions(policy, system)
 
@@ -102,7 +102,7 @@ class TurnExtensions:
         text = joined_sections(typed_texts(message))
         event = PromptEvent(self._session_id(), message.id, text, info.agent, info.model.id)
         additions = await self.hooks.prompt(event)
-        self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in additions))
+        self._log.append(*(self._part_event(info, text, {HOOK: rule}) for rule, text in additions))
 
     def _journal_server_instructions(self, policy: Policy, system: tuple[str, ...]) -> None:
         """Journal the instructions of servers that neither the system prompt nor a visible message holds yet.
@@ -117,15 +117,17 @@ class TurnExtensions:
         if not new_servers:
             return
         state = self._log.state
-        visible = View(state.messages(), state.decisions).folded_messages(policy.compact)
-        named_before = {name for part in parts_of(visible) for name in _servers_in(part)}
+        visible_messages = View(state.messages(), state.decisions).folded_messages(policy.compact)
+        named_before = {
+            name for part in parts_of(visible_messages) for name in _server_names_in(part)
+        }
         new_servers = [entry for entry in new_servers if entry[0] not in named_before]
         info = prompts[-1].info
         if new_servers and isinstance(info, UserMessage):
-            text = f"{NEW_SERVERS}\n{instructions_text(new_servers)}"
-            self._log.append(self._part(info, text, {MCP: [name for name, _ in new_servers]}))
+            text = f"{NEW_SERVERS_TEXT}\n{instructions_text(new_servers)}"
+            self._log.append(self._part_event(info, text, {MCP: [name for name, _ in new_servers]}))
 
-    def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
+    def _part_event(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
         new_ids = self._ids.part(info.session_id, info.id)
         return PartUpdated(part=TextPart(**new_ids, text=text, synthetic=True, metadata=metadata))
 
@@ -142,7 +144,7 @@ def _unsent_prompts(state: GuardedState) -> tuple[Message, ...]:
     return tuple(reversed(prompts))
 
 
-def _servers_in(part: Any) -> tuple[str, ...]:
+def _server_names_in(part: Any) -> tuple[str, ...]:
     metadata = getattr(part, "metadata", None) or {}
     names = metadata.get(MCP)
     return tuple(names) if isinstance(names, list) else ()

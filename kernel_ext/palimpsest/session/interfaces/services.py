@@ -163,7 +163,7 @@ class SessionServices:
     """The spending limits of the sessions that this kernel writes, by session id."""
     step_modes: dict[str, Any] = field(default_factory=dict)
     """The step modes of the sessions that this kernel writes, by session id."""
-    joined_sessions: set[str] = field(default_factory=set)
+    joined_session_ids: set[str] = field(default_factory=set)
     """Ids of the sessions in which this kernel took part."""
     child_sessions: ChildSessionFactory = field(default_factory=ChildSessionFactory)
     """Creates and resumes child sessions."""

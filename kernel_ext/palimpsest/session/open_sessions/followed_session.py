@@ -50,9 +50,9 @@ LOG = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
 """Interval between reads of the log; each costs one file size while nothing changes."""
-CHECK_LEASE_EVERY = 5
+READS_PER_LEASE_CHECK = 5
 """Number of reads, about a second, after which is checked whether the other kernel has released the session."""
-NOT_ASKED = (
+NOT_ASKED_SENTENCE = (
     "Another kernel writes this session and has asked nothing yet, so there is no window to show."
 )
 
@@ -63,10 +63,12 @@ def _when_released(
     """Return a method that takes the session over, and then does what this method of ``LiveSession`` does."""
 
     @functools.wraps(method)
-    async def call(self: "FollowedSession", /, *arguments: P.args, **more: P.kwargs) -> T:
-        return await method(await self._live_session(), *arguments, **more)
+    async def take_over_and_call(
+        self: "FollowedSession", /, *arguments: P.args, **keyword_arguments: P.kwargs
+    ) -> T:
+        return await method(await self._live_session(), *arguments, **keyword_arguments)
 
-    return call
+    return take_over_and_call
 
 
 class FollowedSession:
@@ -101,13 +103,13 @@ class FollowedSession:
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []
-        self._end_subscription: dict[int, Callable[[], None]] = {}
+        self._subscription_ends: dict[int, Callable[[], None]] = {}
         """Functions that end subscriptions made here and moved to the session that was taken over."""
         self._listeners: list[Callable[[], None]] = []
-        self._end_listening: dict[int, Callable[[], None]] = {}
-        self._ended_event = threading.Event()
+        self._listening_ends: dict[int, Callable[[], None]] = {}
+        self._stop_event = threading.Event()
         self._follower = Follower(store, session_id, after=state.seq)
-        self._seen_resets = self._follower.reset_count
+        self._applied_reset_count = self._follower.reset_count
         self._thread = threading.Thread(
             target=self._follow_log, name=f"palimpsest-follow-{session_id[-6:]}", daemon=True
         )
@@ -134,13 +136,13 @@ class FollowedSession:
         return self._reverts if self._taken_over is None else self._taken_over.reverts
 
     @property
-    def opening_words(self) -> str:
-        """The sentence that ``take_withheld`` would return now."""
-        return "" if self._taken_over is None else self._taken_over.opening_words
+    def opening_notice(self) -> str:
+        """The sentence that ``take_opening_notice`` would return now."""
+        return "" if self._taken_over is None else self._taken_over.opening_notice
 
-    def take_withheld(self) -> str:
+    def take_opening_notice(self) -> str:
         """Return the sentence about withheld claims of its log, once this kernel writes it; else empty."""
-        return "" if self._taken_over is None else self._taken_over.take_withheld()
+        return "" if self._taken_over is None else self._taken_over.take_opening_notice()
 
     @property
     def control(self) -> SessionControls:
@@ -241,12 +243,12 @@ class FollowedSession:
         with self._lock:
             self._subscribers = [*self._subscribers, callback]
             if self._taken_over is not None:
-                self._end_subscription[id(callback)] = self._taken_over.subscribe(callback)
+                self._subscription_ends[id(callback)] = self._taken_over.subscribe(callback)
 
         def unsubscribe() -> None:
             with self._lock:
-                self._subscribers = [known for known in self._subscribers if known is not callback]
-                end_subscription = self._end_subscription.pop(id(callback), None)
+                self._subscribers = [other for other in self._subscribers if other is not callback]
+                end_subscription = self._subscription_ends.pop(id(callback), None)
             if end_subscription is not None:
                 end_subscription()
 
@@ -257,12 +259,12 @@ class FollowedSession:
         with self._lock:
             self._listeners = [*self._listeners, callback]
             if self._taken_over is not None:
-                self._end_listening[id(callback)] = self._taken_over.on_problem(callback)
+                self._listening_ends[id(callback)] = self._taken_over.on_problem(callback)
 
         def unsubscribe() -> None:
             with self._lock:
-                self._listeners = [known for known in self._listeners if known is not callback]
-                end_listening = self._end_listening.pop(id(callback), None)
+                self._listeners = [other for other in self._listeners if other is not callback]
+                end_listening = self._listening_ends.pop(id(callback), None)
             if end_listening is not None:
                 end_listening()
 
@@ -298,14 +300,14 @@ class FollowedSession:
         with self._lock:
             messages, decisions = self._state.messages(), self._state.decisions
             older_count = self._state.older_count
-        steps = (
+        step_requests = (
             record.event.request
             for record in self._store.read(self.id)
             if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
         )
-        newest_step = deque(steps, maxlen=1)
+        newest_step = deque(step_requests, maxlen=1)
         if not newest_step:
-            raise SessionHeld(NOT_ASKED)
+            raise SessionHeld(NOT_ASKED_SENTENCE)
         read_blob = self._store.get_blob
         view = View.of(messages, decisions, read_blob)
         inputs = recorded_inputs(newest_step[0], view, read_blob, counter, self.id)
@@ -319,7 +321,7 @@ class FollowedSession:
 
     async def close(self, _reason: str = "", *, is_deleted: bool = False) -> None:  # noqa: ARG002
         """Stop following the log, to which this kernel writes nothing."""
-        self._ended_event.set()
+        self._stop_event.set()
 
     # Continuing it here
 
@@ -341,22 +343,22 @@ class FollowedSession:
 
     def catch_up(self) -> None:
         """Deliver the last records of the other kernel, and stop following; in a thread."""
-        self._ended_event.set()
+        self._stop_event.set()
         self._thread.join()
         self._deliver_records()
 
-    def hand_over(self, journal: Journal) -> None:
+    def move_subscribers_to(self, journal: Journal) -> None:
         """Move the subscribers to this kernel's journal."""
         with self._lock:
             for callback in self._subscribers:
-                self._end_subscription[id(callback)] = journal.subscribe(callback)
+                self._subscription_ends[id(callback)] = journal.subscribe(callback)
 
-    def go_on(self, live_session: LiveSession) -> None:
-        """Delegate to the session that this kernel writes from now on."""
+    def delegate_to(self, live_session: LiveSession) -> None:
+        """Delegate to a session, which this kernel writes from now on."""
         with self._lock:
             self._taken_over = live_session
             listeners = self._listeners
-            self._end_listening = {
+            self._listening_ends = {
                 id(listener): live_session.on_problem(listener) for listener in listeners
             }
         for listener in listeners:
@@ -364,10 +366,10 @@ class FollowedSession:
 
     def _follow_log(self) -> None:
         for read_number in itertools.count(1):
-            if self._ended_event.wait(POLL_SECONDS):
+            if self._stop_event.wait(POLL_SECONDS):
                 return
             self._deliver_records()
-            if read_number % CHECK_LEASE_EVERY == 0:
+            if read_number % READS_PER_LEASE_CHECK == 0:
                 self._check_lease()
 
     def _check_lease(self) -> None:
@@ -380,7 +382,7 @@ class FollowedSession:
                 listener()
 
     def _deliver_records(self) -> None:
-        """Fold new records and notify the subscribers."""
+        """Apply new records to the state, and pass them to the subscribers."""
         try:
             records = self._follower.new_records()
         except (OSError, NotFound):
@@ -388,9 +390,9 @@ class FollowedSession:
         if not records:
             return
         with self._lock:
-            if self._follower.reset_count != self._seen_resets:
+            if self._follower.reset_count != self._applied_reset_count:
                 # A take-over cut off records that were already delivered: they come again from the beginning.
-                self._seen_resets = self._follower.reset_count
+                self._applied_reset_count = self._follower.reset_count
                 self._state = State()
             for record in records:
                 self._state.apply(record)

@@ -90,18 +90,22 @@ from palimpsest.transcript.values import CellDecision, ModelInfo
 
 T = TypeVar("T")
 
-UNWRITTEN = "The disk did not take what was written; it is in memory, and tried again."
-PRUNES_UNTIL = "prunes-until"
+UNWRITTEN_SENTENCE = "The disk did not take what was written; it is in memory, and tried again."
+MAX_LOOP_WAIT_SECONDS = 5.0
+"""Maximum time that another thread waits for a call on the engine's loop."""
+PRUNES_UNTIL_KEY = "prunes-until"
 """Key of the grants under which the end of a postponed pruning is kept."""
 GONE_SENTENCE = (
     "{why}, so nothing was sent. Put it back and ask again, or begin a new session: %agent --new, New session in the "
     "panel, palimpsest.new_session() in Python. What was said so far stays readable in this kernel until it ends."
 )
-READ_ONLY = (
+CHILD_SESSION_SENTENCE = (
     "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
     "this one to go on from here."
 )
-NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
+NOT_SENT_SENTENCE = (
+    "Nothing was sent to the model, since your prompt could not be written. {problem}"
+)
 
 
 class LiveSession:
@@ -119,7 +123,7 @@ class LiveSession:
         session = journal.state.session
         if session is None:
             raise ValueError("A live session needs its session record first.")
-        self._first_id = session.id
+        self._id_when_opened = session.id
         self.read_only = session.is_child
         """Whether it is a child session: only its parent's agent sends prompts here; others are refused with a sentence."""
         self.density = services.sessions.density
@@ -133,14 +137,14 @@ class LiveSession:
             clean=services.secrets.clean,
         )
         effective_rules = services.rules.effective_rules
-        self._find_session = effective_rules.open_sessions[session.id] = lambda: (
+        self._read_session_info = effective_rules.open_sessions[session.id] = lambda: (
             self.log.state.session
         )
         self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, effective_rules)
-        limits = services.sessions.spending_limits
+        spending_limits = services.sessions.spending_limits
         self.spending_limit = SpendingLimit(
-            effective_rules, self.log, self.asks, lambda: limits.get(self._parent_id)
+            effective_rules, self.log, self.asks, lambda: spending_limits.get(self._parent_id)
         )
         self.control = SessionControls(
             effective_rules,
@@ -148,9 +152,9 @@ class LiveSession:
             self.log,
             self.asks,
             self.spending_limit,
-            self._on_loop,
+            self._call_on_loop,
         )
-        limits[session.id] = self.spending_limit
+        spending_limits[session.id] = self.spending_limit
         self._step_mode: StepMode | None = None
         services.sessions.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
@@ -167,13 +171,18 @@ class LiveSession:
             self._run_context,
             self._prompt_resolver.accept_options,
             self._prompt_resolver.recovery,
-            self._turn_ended,
+            self._request_turn_summary,
         )
         self._left_running = LeftRunningCalls(journal) if services.kernel.python else None
         self.title_writer = TitleWriter(services, self.log)
         cells = SessionCells(services, lambda: self.id, self._notebook_file)
         self.reverts = live_reverts(
-            services, journal, self.log, lambda: self.runner.is_busy, self._own_notebook, cells
+            services,
+            journal,
+            self.log,
+            lambda: self.runner.is_busy,
+            self._protected_notebook,
+            cells,
         )
         self.cell_reviews = CellReviews(self.log, cells)
         self.auto_share = AutoShare(services, journal, self.log, loop)
@@ -191,9 +200,9 @@ class LiveSession:
             lambda: self.log.state.messages(),
         )
         self._request_cache = RequestCache()
-        prunes_until = effective_rules.grants.newest_value(session.id, PRUNES_UNTIL)
-        self._postponed_pruning = PostponedPruning(prunes_until or "", self._store_postponed)
-        self.opening_words = ""
+        prunes_until = effective_rules.grants.newest_value(session.id, PRUNES_UNTIL_KEY)
+        self._postponed_pruning = PostponedPruning(prunes_until or "", self._store_pruning_end)
+        self.opening_notice = ""
         """A notice for the user when the session is opened: code that ran when a kernel ended, withheld claims of its
         log, and changes of its notebook; empty once a cell or a prompt from the panel has taken it."""
         self.reply = self.asks.reply
@@ -219,9 +228,9 @@ class LiveSession:
             )
         return self._step_mode
 
-    def take_withheld(self) -> str:
-        """Return the notice about its opening; empty after the first call."""
-        sentence, self.opening_words = self.opening_words, ""
+    def take_opening_notice(self) -> str:
+        """Return the notice about the session's opening; empty after the first call."""
+        sentence, self.opening_notice = self.opening_notice, ""
         return sentence
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
@@ -254,7 +263,7 @@ class LiveSession:
         session = self.log.state.session
         refuse_in_recording(session)
         if session and session.is_child and options.origin.kind in ("cell", "panel"):
-            raise UserError(READ_ONLY.format(parent=session.parent_id))
+            raise UserError(CHILD_SESSION_SENTENCE.format(parent=session.parent_id))
         self._refuse_without_log()
 
     def _stored_attachments(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
@@ -343,11 +352,11 @@ class LiveSession:
 
         May be called while a turn runs, from any thread. Raises UserError when it cannot be done.
         """
-        edit = self._on_loop(self._journal_edit, action, name)
+        edit = self._call_on_loop(self._journal_context_edit, action, name)
         if edit is None:
             # The edit is about messages before the live window, which are only in the log.
             self._load_whole()
-            edit = self._on_loop(self._journal_edit, action, name)
+            edit = self._call_on_loop(self._journal_context_edit, action, name)
         if edit is None:
             raise StorageFailed("The session cannot be read whole now; try again.")
         return edit
@@ -355,7 +364,7 @@ class LiveSession:
     def _load_whole(self) -> None:
         self.journal.load_whole(lambda: self._services.store.load(self.id))
 
-    def _journal_edit(self, action: ContextEditAction, name: str) -> ContextEdit | None:
+    def _journal_context_edit(self, action: ContextEditAction, name: str) -> ContextEdit | None:
         count = self._services.models.count(self.policy().estimator)
         new_id = functools.partial(self._services.ids.new, "dec")
         return journal_context_edit(self.journal, new_id, count, action, name)
@@ -374,7 +383,7 @@ class LiveSession:
         if run is not None:
             # At once, from any thread: a blocking tool must not have to wait for the engine.
             run.abort.set(reason)
-        return bool(self._on_loop(self.runner.cancel, reason)) or run is not None
+        return bool(self._call_on_loop(self.runner.cancel, reason)) or run is not None
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
         """Answer the model's questions: for each, the labels chosen or the user's own text; None declines.
@@ -397,7 +406,7 @@ class LiveSession:
 
     def withdraw(self, prompt_id: str) -> bool:
         """Withdraw a prompt that waits in the inbox."""
-        return bool(self._on_loop(self.runner.withdraw, prompt_id))
+        return bool(self._call_on_loop(self.runner.withdraw, prompt_id))
 
     def policy(self) -> Policy:
         """Return the context policy from the next request on."""
@@ -425,9 +434,9 @@ class LiveSession:
             self.log.change_session(policy_choice=choice, policy=None)
             if policy is not None and policy.compact.model not in (None, model_before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
-                    info = self._services.models.info(policy.compact.model, None)
+                    model_info = self._services.models.info(policy.compact.model, None)
                     self._services.rules.effective_rules.record_choice(
-                        self._services.agents.default_agent, info.ref
+                        self._services.agents.default_agent, model_info.ref
                     )
         return self.policy()
 
@@ -440,7 +449,7 @@ class LiveSession:
 
     def answer_with(self, model: str) -> None:
         """Choose another model for the newest prompt and all later ones; raises ConfigError."""
-        self._on_loop(self._answer_with, model)
+        self._call_on_loop(self._answer_with, model)
 
     def _answer_with(self, model: str) -> None:
         _, ref = self._prompt_resolver.accept_options({"model": model})
@@ -457,7 +466,7 @@ class LiveSession:
             self.runner.check_idle()
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
-            raise StorageFailed(self.journal.failure or UNWRITTEN)
+            raise StorageFailed(self.journal.failure or UNWRITTEN_SENTENCE)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, on any thread, when a write hangs and when it continues, and when a held request changes."""
@@ -535,16 +544,16 @@ class LiveSession:
         if self._left_running is not None:
             self._left_running.close()
         await call_off_loop(self.journal.close)
-        sessions, first_id = self._services.sessions, self._first_id
+        sessions, first_id = self._services.sessions, self._id_when_opened
         if sessions.spending_limits.get(first_id) is self.spending_limit:
             del sessions.spending_limits[first_id]
         sessions.step_modes.pop(first_id, None)
         open_sessions = self._services.rules.effective_rules.open_sessions
-        if open_sessions.get(first_id) is self._find_session:
+        if open_sessions.get(first_id) is self._read_session_info:
             del open_sessions[first_id]
 
-    def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
+    def _call_on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Run a short call on the engine's loop and return its result."""
         if runs_on(self._loop):
             return call(*arguments)
         future: Future[T] = Future()
@@ -552,14 +561,14 @@ class LiveSession:
         def resolve() -> None:
             try:
                 future.set_result(call(*arguments))
-            except BaseException as problem:  # noqa: BLE001  passed to the caller's thread
-                future.set_exception(problem)
+            except BaseException as error:  # noqa: BLE001  passed to the caller's thread
+                future.set_exception(error)
 
         try:
             self._loop.call_soon_threadsafe(resolve)
         except RuntimeError:
             raise UserError(CLOSED_SENTENCE) from None
-        return future.result(timeout=5.0)
+        return future.result(timeout=MAX_LOOP_WAIT_SECONDS)
 
     def _stop_moved(self) -> None:
         """Stop the turn when another kernel took the session over; on the writer thread."""
@@ -609,10 +618,10 @@ class LiveSession:
             step_setup = await self._prompt_resolver.setup(user)
             self.turn_summaries.setup = step_setup
             # The first step requests a title.
-            self.title_writer.begin_request(requests, step_setup)
+            self.title_writer.begin_request(request_services, step_setup)
             return step_setup
 
-        requests = RequestServices(
+        request_services = RequestServices(
             log=self.log,
             abort=run.abort,
             resolve_setup=resolve_setup,
@@ -632,17 +641,17 @@ class LiveSession:
             compactions=self.runner.compactions,
             files=self.reverts.files,
         )
-        return RunContext(requests, tools, turn)
+        return RunContext(request_services, tools, turn)
 
-    def _store_postponed(self, until_message: str) -> None:
+    def _store_pruning_end(self, until_message: str) -> None:
         """Store, beside the switch of step mode, where a postponed pruning ends, so that a restart continues it."""
         grants = self._services.rules.effective_rules.grants
         if until_message:
-            grants.put(PRUNES_UNTIL, until_message, self.id)
+            grants.put(PRUNES_UNTIL_KEY, until_message, self.id)
         else:
-            grants.drop_grants(self.id, PRUNES_UNTIL)
+            grants.drop_grants(self.id, PRUNES_UNTIL_KEY)
 
-    def _own_notebook(self) -> frozenset[str]:
+    def _protected_notebook(self) -> frozenset[str]:
         """Return the notebook's file, which no revert may touch: the page writes it at any moment, with outputs."""
         session = self.log.state.session
         return frozenset({session.notebook} if session and session.notebook else ())
@@ -654,12 +663,12 @@ class LiveSession:
 
     def _request_number(self, message_id: str) -> int | None:
         """Return the number of the request that a message answers, as inspectors count; None where it is unknown."""
-        answers = numbered_requests(self.records_after(0, REQUEST_EVENTS))
-        return answers.index(message_id) + 1 if message_id in answers else None
+        answer_ids = numbered_requests(self.records_after(0, REQUEST_EVENTS))
+        return answer_ids.index(message_id) + 1 if message_id in answer_ids else None
 
-    def _turn_ended(self, run_context: RunContext) -> None:
+    def _request_turn_summary(self, run_context: RunContext) -> None:
         if self._services.models.turn_summaries:
-            self.turn_summaries.turn_ended(run_context.request_services)
+            self.turn_summaries.begin_request(run_context.request_services)
 
     async def _wait_for_budget(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a moved project first asks the user about its grants.
@@ -670,7 +679,7 @@ class LiveSession:
         if abort.is_set():
             raise Aborted(abort.reason or "Stopped.")
         if unwritten:
-            raise StorageFailed(NOT_SENT.format(problem=unwritten))
+            raise StorageFailed(NOT_SENT_SENTENCE.format(problem=unwritten))
         project_move = self._services.rules.effective_rules.project_move
         if project_move is not None and not self.read_only:
             async with project_move.ask_lock:
@@ -692,14 +701,14 @@ class LiveSession:
 
     def _parent_step_mode(self) -> StepMode | None:
         """Return the step mode of the parent session, where this kernel has it open."""
-        step_mode = self._services.sessions.step_modes.get(self._parent_id)
-        return step_mode() if step_mode is not None else None
+        read_step_mode = self._services.sessions.step_modes.get(self._parent_id)
+        return read_step_mode() if read_step_mode is not None else None
 
     @property
     def _parent_id(self) -> str:
         session = self.log.state.session
-        parents = self._services.rules.effective_rules.parent_of_child
-        return parents.get(session.id, "") if session else ""
+        parent_ids = self._services.rules.effective_rules.parent_of_child
+        return parent_ids.get(session.id, "") if session else ""
 
     def _active_step_mode(self) -> StepMode | None:
         """Return the step mode that holds the session's requests; None where it is off."""

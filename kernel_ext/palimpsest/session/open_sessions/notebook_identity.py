@@ -29,9 +29,10 @@ MAX_SOURCE_CHARS = 20_000
 MIN_PROMPT_CHARS = 8
 """Minimum characters of a prompt that identifies a notebook; a shorter one, such as *go on*, may be in any."""
 
-ITEM = "item"
-CELL = ["cells", ITEM]
-OUTPUT = [*CELL, "outputs", ITEM, "data", "application/vnd.palimpsest.segment+json"]
+ITEM_STEP = "item"
+"""Stands in a path for an item of a JSON array."""
+CELL_PATH = ["cells", ITEM_STEP]
+OUTPUT_PATH = [*CELL_PATH, "outputs", ITEM_STEP, "data", "application/vnd.palimpsest.segment+json"]
 
 Verdict = Literal["same", "other", "unknown"]
 
@@ -40,20 +41,21 @@ Verdict = Literal["same", "other", "unknown"]
 class NotebookFile:
     """The cells of a notebook's file, and which turns its saved outputs name."""
 
-    changed_at: int
+    changed_at_ms: int
     """When the file was written or put there, in milliseconds since 1970."""
     cells: dict[str, str] = field(default_factory=dict)
     """Source by cell id; empty for formats before 4.5, which have no ids."""
     sources: list[str] = field(default_factory=list)
-    turns: dict[str, set[str]] = field(default_factory=dict)
-    """Ids of turns by the session that the output names."""
+    """The sources of all cells, in order."""
+    answered_turn_ids: dict[str, set[str]] = field(default_factory=dict)
+    """Ids of the turns that saved outputs name, by id of the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedPrompt:
     """A prompt that a session received from a cell."""
 
-    turn: str
+    message_id: str
     """Id of the user message."""
     cell_id: str | None
     text: str
@@ -65,15 +67,17 @@ class SessionMarks:
 
     id: str
     prompts: tuple[RecordedPrompt, ...] = ()
-    described_cells: frozenset[str] = frozenset()
+    described_cell_ids: frozenset[str] = frozenset()
     """Ids of cells that were described to the session."""
-    prompted_at: int = 0
+    prompted_at_ms: int = 0
     """When the newest prompt was asked, in milliseconds since 1970."""
 
     @property
     def cell_ids(self) -> frozenset[str]:
         """The ids of all recorded cells."""
-        return self.described_cells | {prompt.cell_id for prompt in self.prompts if prompt.cell_id}
+        return self.described_cell_ids | {
+            prompt.cell_id for prompt in self.prompts if prompt.cell_id
+        }
 
 
 def read_notebook(path: Path) -> NotebookFile | None:
@@ -83,13 +87,13 @@ def read_notebook(path: Path) -> NotebookFile | None:
             file_stat = os.fstat(file.fileno())
             if file_stat.st_size > MAX_FILE_BYTES:
                 return None
-            changed_at = max(file_stat.st_mtime_ns, file_stat.st_ctime_ns) // 1_000_000
-            notebook = NotebookFile(changed_at)
+            changed_at_ms = max(file_stat.st_mtime_ns, file_stat.st_ctime_ns) // 1_000_000
+            notebook = NotebookFile(changed_at_ms)
             reader = _CellReader(notebook)
             reader.read_events(ijson.basic_parse(file, use_float=True))
     except (OSError, ValueError, RecursionError, ijson.JSONError):
         return None
-    return notebook if reader.found_cells else None
+    return notebook if reader.has_cells else None
 
 
 class _CellReader:
@@ -98,16 +102,16 @@ class _CellReader:
     def __init__(self, notebook: NotebookFile) -> None:
         self._notebook = notebook
         self._path: list[str] = []
-        self._id = ""
+        self._cell_id = ""
         self._source: list[str] = []
-        self._session = ""
-        self.found_cells = False
+        self._session_id = ""
+        self.has_cells = False
 
     def read_events(self, events: Iterable[tuple[str, Any]]) -> None:
         """Read to the end."""
-        for count, (event, value) in enumerate(events):
+        for event_number, (event, value) in enumerate(events):
             if (
-                count > MAX_EVENTS
+                event_number > MAX_EVENTS
                 or len(self._path) > MAX_DEPTH
                 or len(self._notebook.sources) > MAX_CELLS
             ):
@@ -118,38 +122,38 @@ class _CellReader:
                 self._path[-1] = value
             elif event == "string":
                 self._add_text(value)
-            elif self._path == CELL:
+            elif self._path == CELL_PATH:
                 self._begin_or_end_cell(event)
             if event in ("start_map", "start_array"):
-                self.found_cells = self.found_cells or self._path == CELL[:1]
-                self._path.append("" if event == "start_map" else ITEM)
+                self.has_cells = self.has_cells or self._path == CELL_PATH[:1]
+                self._path.append("" if event == "start_map" else ITEM_STEP)
 
     def _begin_or_end_cell(self, event: str) -> None:
         if event == "start_map":
-            self._id, self._source = "", []
+            self._cell_id, self._source = "", []
         elif event == "end_map":
             text = "".join(self._source)[:MAX_SOURCE_CHARS]
             self._notebook.sources.append(text)
-            if self._id:
-                self._notebook.cells[self._id] = text
+            if self._cell_id:
+                self._notebook.cells[self._cell_id] = text
 
     def _add_text(self, value: str) -> None:
         path = self._path
-        if path == [*CELL, "id"]:
-            self._id = value
-        elif path[:3] == [*CELL, "source"]:
+        if path == [*CELL_PATH, "id"]:
+            self._cell_id = value
+        elif path[:3] == [*CELL_PATH, "source"]:
             if len(self._source) < MAX_SOURCE_CHARS:
                 self._source.append(value[:MAX_SOURCE_CHARS])
-        elif path == [*OUTPUT, "session"]:
-            self._session = value
-        elif path == [*OUTPUT, "turn"]:
-            self._notebook.turns.setdefault(self._session, set()).add(value)
+        elif path == [*OUTPUT_PATH, "session"]:
+            self._session_id = value
+        elif path == [*OUTPUT_PATH, "turn"]:
+            self._notebook.answered_turn_ids.setdefault(self._session_id, set()).add(value)
 
 
 def marks_of(session_id: str, state: State) -> SessionMarks:
     """Return what a session recorded about its notebook."""
     prompts: list[RecordedPrompt] = []
-    described_cells: set[str] = set()
+    described_cell_ids: set[str] = set()
     newest_prompt_ms = 0
     for message in state.messages():
         info = message.info
@@ -162,8 +166,8 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
         for part in message.parts:
             if isinstance(part, NotebookPart):
                 cells = (*part.cells, *part.omitted)
-                described_cells |= {cell.cell_id for cell in cells if cell.cell_id}
-    return SessionMarks(session_id, tuple(prompts), frozenset(described_cells), newest_prompt_ms)
+                described_cell_ids |= {cell.cell_id for cell in cells if cell.cell_id}
+    return SessionMarks(session_id, tuple(prompts), frozenset(described_cell_ids), newest_prompt_ms)
 
 
 def notebook_verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
@@ -172,9 +176,9 @@ def notebook_verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
     It is another notebook if it was put there after the newest prompt and holds none of the recorded cells, prompts
     and answers. A file older than the newest prompt was not saved since, so it decides nothing.
     """
-    if _matching_prompts(file, marks) or marks.described_cells & file.cells.keys():
+    if _matching_prompts(file, marks) or marks.described_cell_ids & file.cells.keys():
         return "same"
-    if file.cells and marks.cell_ids and file.changed_at > marks.prompted_at > 0:
+    if file.cells and marks.cell_ids and file.changed_at_ms > marks.prompted_at_ms > 0:
         return "other"
     return "unknown"
 
@@ -187,14 +191,28 @@ def is_recognised(file: NotebookFile, marks: SessionMarks) -> bool:
     without prompts from cells: a template puts the same cells into many notebooks.
     """
     matching_prompts = _matching_prompts(file, marks)
-    known_cells = marks.described_cells & file.cells.keys()
+    described_ids_in_file = marks.described_cell_ids & file.cells.keys()
     if not marks.prompts:
-        return len(known_cells) > 1 and 2 * len(known_cells) >= len(marks.described_cells)
+        return len(described_ids_in_file) > 1 and 2 * len(described_ids_in_file) >= len(
+            marks.described_cell_ids
+        )
     if not matching_prompts:
         return False
-    if len({prompt.cell_id or prompt.turn for prompt in matching_prompts} | known_cells) > 1:
+    if (
+        len(
+            {prompt.cell_id or prompt.message_id for prompt in matching_prompts}
+            | described_ids_in_file
+        )
+        > 1
+    ):
         return True
-    if len({prompt.cell_id or prompt.turn for prompt in marks.prompts} | marks.described_cells) > 1:
+    if (
+        len(
+            {prompt.cell_id or prompt.message_id for prompt in marks.prompts}
+            | marks.described_cell_ids
+        )
+        > 1
+    ):
         return False
     return any(_count_traces(file, marks, prompt) > 1 for prompt in matching_prompts)
 
@@ -210,5 +228,5 @@ def _count_traces(file: NotebookFile, marks: SessionMarks, prompt: RecordedPromp
     has_text = len(prompt.text) >= MIN_PROMPT_CHARS and any(
         prompt.text in source for source in searched_sources
     )
-    has_answer = prompt.turn in file.turns.get(marks.id, ())
+    has_answer = prompt.message_id in file.answered_turn_ids.get(marks.id, ())
     return (cell_source is not None) + has_answer + has_text

@@ -46,7 +46,7 @@ REPLACED_SENTENCE = (
 class RecognisedNotebook:
     """Which sessions a notebook's file shows to be its own, or not."""
 
-    of_other_notebooks: frozenset[str] = frozenset()
+    other_notebooks_session_ids: frozenset[str] = frozenset()
     """Ids of the sessions that have its name but belong to another notebook."""
     moved_session_ids: tuple[str, ...] = ()
     """Ids of the sessions that take its name, the newest first."""
@@ -60,14 +60,14 @@ class NotebookRecognition:
     def __init__(self, store: Store, root: Path) -> None:
         self._store = store
         self._root = root
-        self._files = functools.cache(lambda name: read_notebook(root / name))
-        self._marks_of_notebook = functools.cache(self._read_marks)
+        self._read_file = functools.cache(lambda name: read_notebook(root / name))
+        self._session_marks = functools.cache(self._read_marks)
 
     def recognise_sessions(
         self, name: str, listed_sessions: Sequence[SessionSummary]
     ) -> RecognisedNotebook:
         """Recognise the sessions of a notebook by its file; ``listed_sessions`` are the project's sessions, newest first."""
-        file: NotebookFile | None = self._files(name)
+        file: NotebookFile | None = self._read_file(name)
         if file is None:  # it was never saved, or cannot be read
             return RecognisedNotebook()
         sessions = [summary for summary in listed_sessions if _may_be_continued(summary)]
@@ -75,7 +75,7 @@ class NotebookRecognition:
             file, [summary for summary in sessions if summary.notebook == name]
         )
         if "same" in verdicts.values():
-            return RecognisedNotebook(_sessions_of_others(verdicts))
+            return RecognisedNotebook(_ids_of_other_notebooks(verdicts))
         moved_sessions = self._sessions_of_moved_notebook(file, name, sessions)
         if moved_sessions:
             sentence = MOVED_SENTENCE.format(before=repr(moved_sessions[0].notebook))
@@ -85,34 +85,34 @@ class NotebookRecognition:
             )
         if verdicts and "unknown" not in verdicts.values():
             sentence = REPLACED_SENTENCE.format(name=repr(name), id=next(iter(verdicts)))
-            return RecognisedNotebook(_sessions_of_others(verdicts), sentence=sentence)
-        return RecognisedNotebook(_sessions_of_others(verdicts))
+            return RecognisedNotebook(_ids_of_other_notebooks(verdicts), sentence=sentence)
+        return RecognisedNotebook(_ids_of_other_notebooks(verdicts))
 
     def _session_verdicts(
         self, file: NotebookFile, sessions: Sequence[SessionSummary]
     ) -> dict[str, Verdict]:
         verdicts: dict[str, Verdict] = {}
-        for session in sessions[:MAX_SESSIONS]:
-            verdicts[session.id] = notebook_verdict(file, self._marks_of_notebook(session.id))
-            if verdicts[session.id] != "other":
+        for summary in sessions[:MAX_SESSIONS]:
+            verdicts[summary.id] = notebook_verdict(file, self._session_marks(summary.id))
+            if verdicts[summary.id] != "other":
                 break  # it is the notebook's session: older ones do not matter
         return verdicts
 
     def _sessions_of_moved_notebook(
         self, file: NotebookFile, name: str, sessions: Sequence[SessionSummary]
     ) -> list[SessionSummary]:
-        """Return sessions of another name that belong to this notebook, where no file of that name is still theirs."""
-        if not file.turns and not any(text.strip() for text in file.sources):
+        """Return sessions of one other name that belong to this notebook and have no file of that name any more."""
+        if not file.answered_turn_ids and not any(text.strip() for text in file.sources):
             return []
         deadline = time.monotonic() + MAX_SEARCH_SECONDS
-        others = [session for session in sessions if session.notebook != name]
-        others.sort(key=lambda session: session.id not in file.turns)
+        other_sessions = [session for session in sessions if session.notebook != name]
+        other_sessions.sort(key=lambda session: session.id not in file.answered_turn_ids)
         moved_sessions: list[SessionSummary] = []
-        for session in others[:MAX_SESSIONS]:
+        for session in other_sessions[:MAX_SESSIONS]:
             notebook_before = session.notebook or ""
             if moved_sessions and notebook_before != moved_sessions[0].notebook:
                 continue
-            marks: SessionMarks = self._marks_of_notebook(session.id)
+            marks: SessionMarks = self._session_marks(session.id)
             if is_recognised(file, marks) and not self._has_own_file(notebook_before, name, marks):
                 moved_sessions.append(session)
             if time.monotonic() > deadline:
@@ -120,13 +120,13 @@ class NotebookRecognition:
         return moved_sessions
 
     def _has_own_file(self, notebook_before: str, name: str, marks: SessionMarks) -> bool:
-        """Return whether a session's notebook still exists under its own name, so that another one is a copy."""
-        old, new = self._root / notebook_before, self._root / name
-        if not old.exists():
+        """Return whether a session's notebook still exists under its own name, so that a file of another name is a copy."""
+        old_path, new_path = self._root / notebook_before, self._root / name
+        if not old_path.exists():
             return False
-        if _is_same_but_case(notebook_before, name) and old.samefile(new):
+        if _is_same_but_case(notebook_before, name) and old_path.samefile(new_path):
             return False  # a file system without case
-        file: NotebookFile | None = self._files(notebook_before)
+        file: NotebookFile | None = self._read_file(notebook_before)
         return file is None or notebook_verdict(file, marks) != "other"
 
     def _read_marks(self, session_id: str) -> SessionMarks:
@@ -141,8 +141,8 @@ def _may_be_continued(summary: SessionSummary) -> bool:
     return bool(summary.notebook) and summary.archived is None and summary.parent_id is None
 
 
-def _sessions_of_others(verdicts: dict[str, Verdict]) -> frozenset[str]:
-    return frozenset(session for session, verdict in verdicts.items() if verdict == "other")
+def _ids_of_other_notebooks(verdicts: dict[str, Verdict]) -> frozenset[str]:
+    return frozenset(session_id for session_id, verdict in verdicts.items() if verdict == "other")
 
 
 def _is_same_but_case(name_before: str, name_now: str) -> bool:

@@ -16,9 +16,9 @@ class OpenChildren:
     """Counts the work in each child session, and remembers which ones a front end opened."""
 
     def __init__(self, close: Callable[[str], Awaitable[None]]) -> None:
-        self._close = close
+        self._close_session = close
         self._work_counts: Counter[str] = Counter()
-        self._viewed: set[str] = set()
+        self._viewed_ids: set[str] = set()
         self._closing_futures: set[asyncio.Future[None]] = set()
 
     def begin_work(self, session_id: str) -> None:
@@ -35,14 +35,14 @@ class OpenChildren:
         if self.is_needed(session_id):
             return
         del self._work_counts[session_id]
-        closing = asyncio.ensure_future(self._close(session_id))
-        self._closing_futures.add(closing)
-        closing.add_done_callback(self._closing_futures.discard)
+        closing_future = asyncio.ensure_future(self._close_session(session_id))
+        self._closing_futures.add(closing_future)
+        closing_future.add_done_callback(self._closing_futures.discard)
 
     def mark_viewed(self, session_id: str) -> None:
         """Record that a front end has a session open, from now on."""
-        self._viewed.add(session_id)
+        self._viewed_ids.add(session_id)
 
     def is_needed(self, session_id: str) -> bool:
         """Return whether a session has to stay open."""
-        return self._work_counts[session_id] > 0 or session_id in self._viewed
+        return self._work_counts[session_id] > 0 or session_id in self._viewed_ids

@@ -13,15 +13,15 @@ from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Attachment, FilePart, ToolCompleted, ToolPart
 
 PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-BLOB = "blob:"
+BLOB_PREFIX = "blob:"
 
 
 def preview_picture(messages: Messages, read_blob: Callable[[str], bytes], url: str) -> str:
     """Return a picture of the session as a ``data:`` URL; raises NotFound."""
     picture = next((file for file in _files(messages) if file.url == url), None)
-    if picture is None or picture.mime not in PICTURE_TYPES or not url.startswith(BLOB):
+    if picture is None or picture.mime not in PICTURE_TYPES or not url.startswith(BLOB_PREFIX):
         raise NotFound("There is no such picture in this session.")
-    scaled = preview_image(picture.mime, read_blob(url.removeprefix(BLOB)))
+    scaled = preview_image(picture.mime, read_blob(url.removeprefix(BLOB_PREFIX)))
     if scaled is None:
         raise NotFound("The picture is too large to be shown here, or damaged.")
     mime, data = scaled

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
 MAX_DAYS = 100_000
+"""Number of days that no limit of age reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,19 @@ async def prune_storage(
     ``days`` is the age; ``max_size`` is in bytes or a text such as ``1GB``. A limit that is not given is the
     configured one. Raises UserError for an invalid limit, and ConfigError for one that an administrator fixed.
     """
-    limits, fixed = limits_of(retention, days, max_size), limits_of(retention, None, None)
-    locked = locked_settings or LockedSettings()
-    locked.refuse("retention.days", limits.days, fixed.days)
-    locked.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
+    limits, configured_limits = (
+        limits_of(retention, days, max_size),
+        limits_of(retention, None, None),
+    )
+    fixed_settings = locked_settings or LockedSettings()
+    fixed_settings.refuse("retention.days", limits.days, configured_limits.days)
+    fixed_settings.refuse("retention.size", limits.max_bytes, configured_limits.max_bytes)
     if delete:
         removal_plan, deleted_trees = await workspace.prune(limits)
     else:
         removal_plan, deleted_trees = await workspace.plan(limits), None
-    swept, texts = await workspace.sweep_texts(retention.texts, delete=delete)
-    return Pruned(removal_plan, swept, deleted_trees, tuple(texts) if delete else None)
+    sweep, deleted_blobs = await workspace.sweep_texts(retention.texts, delete=delete)
+    return Pruned(removal_plan, sweep, deleted_trees, tuple(deleted_blobs) if delete else None)
 
 
 def limits_of(retention: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:

@@ -95,14 +95,14 @@ class ChildSessionRunner:
         agent = find_agent(task.agent, services.agents.known_agents)
         if not agent.takes_tasks:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
-        model = task.model or self._model(agent, context)
+        model = task.model or self._model_of(agent, context)
         effective_rules = services.rules.effective_rules
         effective_rules.record_choice(agent.name, model)
         caller = services.agents.known_agents.get(context.agent) or find_agent(
             "build", services.agents.known_agents
         )
         if task.task_id is not None:
-            child = await self._resume_child(task.task_id, parent)
+            child = await self._reopen_child(task.task_id, parent)
             effective_rules.parent_of_child[child.id] = parent.id
             child.asks.approve(outside_rules(caller))
             return child, agent, model
@@ -115,13 +115,13 @@ class ChildSessionRunner:
             agent=agent.name,
             model=model,
             permission=outside_rules(caller),
-            limits=(*(parent.limits or ()), *handed_limits(caller, agent, last_rules=is_deepest)),
+            limits=(*(parent.limits or ()), *handed_limits(caller, agent, is_deepest=is_deepest)),
         )
         effective_rules.parent_of_child[session.id] = parent.id
         effective_rules.approvals.approve_for_kernel(session.permission, session.id)
         return await factory.create_session(session), agent, model
 
-    async def _resume_child(self, task_id: str, parent: SessionInfo) -> LiveSession:
+    async def _reopen_child(self, task_id: str, parent: SessionInfo) -> LiveSession:
         resume = self._services.sessions.child_sessions.open_session
         try:
             child: LiveSession | None = await resume(task_id) if resume is not None else None
@@ -138,7 +138,7 @@ class ChildSessionRunner:
             self._services.sessions.child_sessions.report_end(child.id)
         raise UserError(problem)
 
-    def _model(self, agent: Agent, context: ToolContext) -> ModelRef:
+    def _model_of(self, agent: Agent, context: ToolContext) -> ModelRef:
         if agent.model:
             return self._services.models.info(agent.model, agent.variant).ref
         message = self._parent.log.state.message(context.message_id)

@@ -14,9 +14,9 @@ from palimpsest.transcript.values import Reply
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.followed_session import KernelSession
 
-AWAY_SECONDS = 600.0
+MAX_AWAY_SECONDS = 600.0
 """How long a question waits for a user who was present and left: a closed lid, a lunch break."""
-PROGRAM_SECONDS = 5.0
+MAX_PROGRAM_SECONDS = 5.0
 """How long a question waits for a program that may answer, where there is no terminal."""
 CHECK_SECONDS = 0.5
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from palimpsest import __version__
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.followed_session import FollowedSession, KernelSession
-from palimpsest.session.open_sessions.live_session import UNWRITTEN, LiveSession
+from palimpsest.session.open_sessions.live_session import UNWRITTEN_SENTENCE, LiveSession
 from palimpsest.session.open_sessions.notebook_recognition import (
     NotebookRecognition,
     RecognisedNotebook,
@@ -86,10 +86,10 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
-NEWEST_COUNT = 200
+MAX_NEWEST_SESSIONS = 200
 """Number of sessions that are read before anything is shown, which takes 0.1 s; a list of thousands is built later."""
 
-Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
+OpenSessionT = TypeVar("OpenSessionT", bound=LiveSession | FollowedSession)
 
 
 GONE_SENTENCE = "{why}; put it back, or begin a new session with %agent --new."
@@ -134,7 +134,7 @@ class Workspace:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         async with self._lock:
             name = self._notebook_name(notebook)
-            return await self._find_session(name) or self._report_unusual_notebook(
+            return await self._open_existing_session(name) or self._report_unusual_notebook(
                 name, await self._create_session(name)
             )
 
@@ -146,7 +146,7 @@ class Workspace:
     async def current_session(self, notebook: str | None) -> KernelSession | None:
         """Return the notebook's session if it has one; none is created."""
         async with self._lock:
-            return await self._find_session(self._notebook_name(notebook))
+            return await self._open_existing_session(self._notebook_name(notebook))
 
     async def new(
         self,
@@ -159,7 +159,7 @@ class Workspace:
         """Create a new session for the notebook and make it current.
 
         ``title`` is used instead of a title that a model writes. ``permission`` are rules in the form of the settings,
-        for this session alone, which override what the settings allow. A session with a ``parent`` is a child session
+        for this session alone, which override what the settings allow. A session with a ``parent``, an id, is a child session
         like that of a task: it has the parent's mode and limits, and does not become the notebook's current session.
         Raises UserError, NotFound and ConfigError; then nothing is created.
         """
@@ -199,9 +199,9 @@ class Workspace:
         old_name = self._notebook_name(old_name) or old_name
         new_name = self._notebook_name(new_name) or new_name
         async with self._lock:
-            current = self._current_ids.pop(old_name, None)
-            if current is not None:
-                self._current_ids[new_name] = current
+            current_id = self._current_ids.pop(old_name, None)
+            if current_id is not None:
+                self._current_ids[new_name] = current_id
             for summary in await self.every_session():
                 if summary.notebook == old_name:
                     await self._write_new_name(summary.id, new_name)
@@ -293,9 +293,9 @@ class Workspace:
             full_id = self._full_id(session_id)
             state = await asyncio.to_thread(self._store.open_live, full_id)
             if state.session is not None:
-                moment = self._services.clock() if archived else None
-                time = state.session.time.model_copy(update={"archived": moment})
-                await self._change_session(full_id, time=time)
+                archived_at_ms = self._services.clock() if archived else None
+                session_time = state.session.time.model_copy(update={"archived": archived_at_ms})
+                await self._change_session(full_id, time=session_time)
             if archived:
                 self._forget_current((full_id,))
             return full_id
@@ -311,14 +311,14 @@ class Workspace:
             if isinstance(open_session, LiveSession):
                 await open_session.record(change)
                 return
-            journal = await self._journal(session_id, self._store.load)
+            journal = await self._open_journal(session_id, self._store.load)
             try:
                 journal.append(*change(journal.state), sync=True)
                 is_written = await journal.flush(sync=True)
             finally:
                 await asyncio.to_thread(journal.close)
             if not is_written:
-                raise StorageFailed(journal.failure or UNWRITTEN)
+                raise StorageFailed(journal.failure or UNWRITTEN_SENTENCE)
 
     def journal_of(self, session_id: str) -> Journal | None:
         """Return the journal of a session that this kernel writes; from any thread."""
@@ -371,12 +371,12 @@ class Workspace:
 
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
         """Return which sessions would be deleted under limits of age and size, and which never are."""
-        sizes, session_summaries = await self.storage()
+        disk_usage, session_summaries = await self.storage()
         is_open = frozenset(self._open_sessions).__contains__
         is_pinned = functools.partial(holds_pins, self._store)
         now = self._services.clock()
         return await asyncio.to_thread(
-            prune_plan, session_summaries, sizes, limits, now, is_open, is_pinned
+            prune_plan, session_summaries, disk_usage, limits, now, is_open, is_pinned
         )
 
     async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
@@ -393,32 +393,44 @@ class Workspace:
         """Return a page of the sessions that a query finds, newest first."""
         texts_of = functools.partial(prompt_texts, self._store)
         if not query.words and query.cursor is None:
-            newest = max(NEWEST_COUNT, 2 * query.number * query.limit)
-            session_summaries, unread = await asyncio.to_thread(self._store.recent_sessions, newest)
-            page = search_page(session_summaries, query, texts_of, unread)
-            if not unread or len(page.sessions) == query.limit:
+            max_summaries = max(MAX_NEWEST_SESSIONS, 2 * query.number * query.limit)
+            session_summaries, unread_count = await asyncio.to_thread(
+                self._store.recent_sessions, max_summaries
+            )
+            page = search_page(session_summaries, query, texts_of, unread_count)
+            if not unread_count or len(page.sessions) == query.limit:
                 return page
         return await asyncio.to_thread(search_page, await self.every_session(), query, texts_of)
 
-    async def typed_prompts(self, first_session: str, cursor: str | None = None) -> PromptPage:
-        """Return a page of the prompts that were typed in the project, those of the session ``first_session`` before others."""
+    async def typed_prompts(self, first_session_id: str, cursor: str | None = None) -> PromptPage:
+        """Return a page of the prompts that were typed in the project, those of ``first_session_id`` before others."""
         prompts_of = functools.partial(typed_prompts, self._store)
         summaries = await self.every_session()
-        return await asyncio.to_thread(prompt_page, summaries, prompts_of, first_session, cursor)
+        return await asyncio.to_thread(prompt_page, summaries, prompts_of, first_session_id, cursor)
 
     async def cell_history(
-        self, cell: str, number: int | None, notebook: str | None, first: str | None, asked: str
+        self,
+        cell_name: str,
+        number: int | None,
+        notebook: str | None,
+        first_session_id: str | None,
+        asked_session_id: str,
     ) -> CellHistory:
-        """Return what another session than ``asked`` did to a cell: ``first``, then those of the notebook, then the others."""
+        """Return what the first session that changed a cell did to it, without the session ``asked_session_id``.
+
+        The session ``first_session_id`` is searched first, then those of the notebook, then the others.
+        """
         name = self._notebook_name(notebook)
 
         def rank(summary: SessionSummary) -> tuple[bool, bool, int]:
             is_elsewhere = name is None or not self._belongs_to(summary, name)
-            return summary.id != first, is_elsewhere, -summary.updated
+            return summary.id != first_session_id, is_elsewhere, -summary.updated
 
         summaries = sorted(await self.every_session(), key=rank)
-        ids = [summary.id for summary in summaries if summary.id != asked]
-        return await asyncio.to_thread(history_elsewhere, cell, number, self._store, ids)
+        other_session_ids = [summary.id for summary in summaries if summary.id != asked_session_id]
+        return await asyncio.to_thread(
+            history_elsewhere, cell_name, number, self._store, other_session_ids
+        )
 
     def current_id(self, notebook: str | None) -> str:
         """Return the id of the notebook's session without opening it; empty when it has none yet."""
@@ -430,7 +442,7 @@ class Workspace:
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
-        return self._store.recent_sessions(NEWEST_COUNT)[0]
+        return self._store.recent_sessions(MAX_NEWEST_SESSIONS)[0]
 
     async def every_session(self) -> Sequence[SessionSummary]:
         """List all sessions of the project, newest first, however long that takes."""
@@ -457,7 +469,9 @@ class Workspace:
     # With the lock held
 
     def _forget_current(self, session_ids: Collection[str]) -> None:
-        for name in [name for name, current in self._current_ids.items() if current in session_ids]:
+        for name in [
+            name for name, current_id in self._current_ids.items() if current_id in session_ids
+        ]:
             del self._current_ids[name]
 
     def _newest_summary(
@@ -466,14 +480,14 @@ class Workspace:
         """Return the first of the sessions that the notebook continues without being asked."""
         return next((summary for summary in summaries if self._belongs_to(summary, notebook)), None)
 
-    async def _find_session(self, notebook: str | None) -> KernelSession | None:
-        current = self._current_ids.get(notebook)
-        if current is not None and current in self._open_sessions:
-            return await self._open_session(current, notebook)
+    async def _open_existing_session(self, notebook: str | None) -> KernelSession | None:
+        current_id = self._current_ids.get(notebook)
+        if current_id is not None and current_id in self._open_sessions:
+            return await self._open_session(current_id, notebook)
         if notebook is not None:
             await self._recognise_notebook(notebook)
             session_summaries, unread_count = await asyncio.to_thread(
-                self._store.recent_sessions, NEWEST_COUNT
+                self._store.recent_sessions, MAX_NEWEST_SESSIONS
             )
             newest_summary = self._newest_summary(session_summaries, notebook)
             if newest_summary is None and unread_count:
@@ -483,7 +497,7 @@ class Workspace:
                     notebook, await self._open_session(newest_summary.id, notebook)
                 )
         elif self._services.kernel.script:
-            return await self._newest_of_folder()
+            return await self._open_newest_of_folder()
         return None
 
     async def _recognise_notebook(self, notebook: str | None) -> None:
@@ -507,22 +521,22 @@ class Workspace:
     def _belongs_to(self, summary: SessionSummary, notebook: str) -> bool:
         """Return whether a notebook continues a session without being asked."""
         recognised_notebook = self._recognised_notebooks.get(notebook, RecognisedNotebook())
-        if summary.id in recognised_notebook.of_other_notebooks:
+        if summary.id in recognised_notebook.other_notebooks_session_ids:
             return False
         # Another kernel may write its record, with the old name.
         is_moved = summary.id in recognised_notebook.moved_session_ids
         return is_moved or _is_continued_by(summary, notebook)
 
-    def _report_unusual_notebook(self, notebook: str | None, session: Opened) -> Opened:
+    def _report_unusual_notebook(self, notebook: str | None, session: OpenSessionT) -> OpenSessionT:
         """Add the sentence about a moved or replaced notebook to the session's notice, once."""
         recognised_notebook = self._recognised_notebooks.get(notebook or "", RecognisedNotebook())
         sentence = recognised_notebook.sentence
         if sentence and isinstance(session, LiveSession):
-            session.opening_words = " ".join(filter(None, (session.opening_words, sentence)))
+            session.opening_notice = " ".join(filter(None, (session.opening_notice, sentence)))
             self._recognised_notebooks[notebook or ""] = replace(recognised_notebook, sentence="")
         return session
 
-    async def _newest_of_folder(self) -> LiveSession | None:
+    async def _open_newest_of_folder(self) -> LiveSession | None:
         """Return the newest session that scripts in this folder used, unless another process writes it."""
         for summary in await asyncio.to_thread(self.sessions):
             if not _is_continued_by(summary, None):
@@ -580,7 +594,7 @@ class Workspace:
         if rules:
             session = with_own_rules(session, rules)
             allowed = tuple(rule for rule in rules if rule.action == "allow")
-            self._services.rules.effective_rules.approvals.add_to(allowed, session.id)
+            self._services.rules.effective_rules.approvals.add_to_session(allowed, session.id)
         return await self._create_from_record(session)
 
     async def _create_from_record(self, session: SessionInfo) -> LiveSession:
@@ -589,11 +603,11 @@ class Workspace:
         journal = self._new_journal(writer, State())
         journal.append(SessionCreated(session=session), sync=True)
         await journal.flush()  # so that other kernels find the notebook's session
-        live = LiveSession(self._services, journal, asyncio.get_running_loop())
+        live_session = LiveSession(self._services, journal, asyncio.get_running_loop())
         if isinstance(self._store, JsonlStore):
-            live.opening_words = self._store.take_notice()
-        self._open_sessions[session.id] = live
-        return live
+            live_session.opening_notice = self._store.take_notice()
+        self._open_sessions[session.id] = live_session
+        return live_session
 
     async def _create_child(self, session: SessionInfo) -> LiveSession:
         """Create the session of a task, and count its work."""
@@ -629,13 +643,13 @@ class Workspace:
             open_session.log.change_session(**fields)
             await open_session.journal.flush()  # session lists are made from the log
             return
-        journal = await self._journal(session_id, self._store.open_live)
+        journal = await self._open_journal(session_id, self._store.open_live)
         session = journal.state.session
         if session is not None:
             journal.append(SessionUpdated(session=session.model_copy(update=fields)))
         await asyncio.to_thread(journal.close)
 
-    async def _journal(self, session_id: str, load_state: Callable[[str], State]) -> Journal:
+    async def _open_journal(self, session_id: str, load_state: Callable[[str], State]) -> Journal:
         """Open a session's log for one write; raises SessionHeld where another kernel writes it."""
         writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         state = await asyncio.to_thread(_read_or_release, writer, load_state)
@@ -673,8 +687,8 @@ class Workspace:
         open_session = self._open_sessions.get(session_id)
         if open_session is not None and open_session.id != session_id:
             self._open_sessions[open_session.id] = self._open_sessions.pop(session_id)
-            for notebook, current in self._current_ids.items():
-                if current == session_id:
+            for notebook, current_id in self._current_ids.items():
+                if current_id == session_id:
                     self._current_ids[notebook] = open_session.id
 
     async def _check_writable(self, session_id: str) -> None:
@@ -685,8 +699,8 @@ class Workspace:
         if open_session is None:
             try:
                 writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-            except StorageFailed as refused:
-                if not is_full(refused):  # a full disk still deletes
+            except StorageFailed as error:
+                if not is_full(error):  # a full disk still deletes
                     raise
             else:
                 await asyncio.to_thread(writer.close)
@@ -704,7 +718,7 @@ class Workspace:
         loop = asyncio.get_running_loop()
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-        except SessionHeld as held:
+        except SessionHeld as error:
             if open_session is not None:
                 return self._register_session(open_session, notebook)
             if not isinstance(self._store, JsonlStore):
@@ -714,7 +728,7 @@ class Workspace:
                 self._store,
                 session_id,
                 state,
-                str(held),
+                str(error),
                 self._services.sessions.snapshots,
                 functools.partial(self._take_over, session_id),
                 loop,
@@ -726,25 +740,27 @@ class Workspace:
         state = await asyncio.to_thread(_read_or_release, writer, self._store.open_live)
         journal = self._new_journal(writer, state)
         if open_session is not None:
-            open_session.hand_over(journal)
-        ended = self._close_interrupted_work(journal, state, has_ended=not is_new)
-        withheld = await self._reduce_to_rights(journal)
-        live = LiveSession(self._services, journal, loop)
-        live.opening_words = "\n".join(filter(None, (ended, withheld)))
+            open_session.move_subscribers_to(journal)
+        code_sentence = self._close_interrupted_work(journal, state, has_ended=not is_new)
+        withheld_sentence = await self._reduce_to_rights(journal)
+        live_session = LiveSession(self._services, journal, loop)
+        live_session.opening_notice = "\n".join(filter(None, (code_sentence, withheld_sentence)))
         if open_session is not None:
-            open_session.go_on(live)
-        return self._register_session(live, notebook)
+            open_session.delegate_to(live_session)
+        return self._register_session(live_session, notebook)
 
     async def _take_over(self, session_id: str) -> LiveSession:
         """Continue a session that another kernel had; raises SessionHeld while that kernel writes it."""
         async with self._lock:
-            names = [name for name, current in self._current_ids.items() if current == session_id]
-            current_before = self._current_ids.get(None)
+            names = [
+                name for name, current_id in self._current_ids.items() if current_id == session_id
+            ]
+            previous_current_id = self._current_ids.get(None)
             open_session = await self._open_session(session_id, names[0] if names else None)
             if not names:  # a task works in it, or a front end only watches it, so it does not become a current session
                 self._current_ids.pop(None, None)
-                if current_before is not None:
-                    self._current_ids[None] = current_before
+                if previous_current_id is not None:
+                    self._current_ids[None] = previous_current_id
         if isinstance(open_session, LiveSession):
             return open_session
         raise SessionHeld(open_session.reason)
@@ -766,14 +782,16 @@ class Workspace:
         if session is None:
             return ""
         is_fork = session.forked_from is not None  # its copied answers were paid for in its parent
-        counted_spending, infos = (None, ()) if is_fork else journal.state.reported_spending()
+        counted_spending, message_infos = (
+            (None, ()) if is_fork else journal.state.reported_spending()
+        )
         # The id is that of the folder: a record that names another session must not get that session's rights.
-        own_record = session.model_copy(update={"id": journal.session_id})
+        session_of_folder = session.model_copy(update={"id": journal.session_id})
         reduced_session = await asyncio.to_thread(
             with_granted_rights,
-            own_record,
+            session_of_folder,
             self._services.rules.effective_rules,
-            infos,
+            message_infos,
             counted_spending,
         )
         if reduced_session == session:
@@ -781,13 +799,13 @@ class Workspace:
         sentence = (
             withheld_text(reduced_session) if reduced_session.claimed != session.claimed else ""
         )
-        notices = (
+        notice_events = (
             [SessionError(error=UnknownError(message=sentence, explained=True))] if sentence else []
         )
-        journal.append(SessionUpdated(session=reduced_session), *notices, sync=True)
+        journal.append(SessionUpdated(session=reduced_session), *notice_events, sync=True)
         return sentence
 
-    def _register_session(self, session: Opened, notebook: str | None) -> Opened:
+    def _register_session(self, session: OpenSessionT, notebook: str | None) -> OpenSessionT:
         self._open_sessions[session.id] = session
         if not (isinstance(session, LiveSession) and session.read_only):
             self._current_ids[notebook] = session.id
@@ -827,7 +845,7 @@ def _sweep_texts(
     layout: Layout, days: float, *, delete: bool
 ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
     with storage_errors(layout.root):
-        files = sweep_snapshots(layout, time.time(), days, delete=delete)
-        unneeded = find_unneeded(layout, time.time(), days)
-        plan = replace(unneeded, snapshot_bytes=files.unneeded_bytes)
+        snapshot_sweep = sweep_snapshots(layout, time.time(), days, delete=delete)
+        blob_sweep = find_unneeded(layout, time.time(), days)
+        plan = replace(blob_sweep, snapshot_bytes=snapshot_sweep.unneeded_bytes)
         return plan, delete_blobs(layout, plan.due_blobs) if delete else ()

@@ -27,14 +27,16 @@ from palimpsest.tools.tool import PythonOutcome, PythonRunner
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import secret_values
 
+CHECKSUMS_SUFFIX = ".txt"
+TEXTS_SUFFIX = ".texts"
 MAX_TEXT_CHARS = 40_000
 """Maximum characters of code whose text is stored."""
 MAX_TEXTS = 50
-"""The newest texts of a session that are read."""
+"""Maximum number of a session's texts that are read, the newest ones."""
 MAX_FILE_BYTES = 1_000_000
-"""Bytes of one file of a session: 15,000 checksums, or the newest texts; a larger file keeps its newest half."""
+"""Maximum bytes of one file of a session: 15,000 checksums, or the newest texts; a larger file keeps its newest half."""
 MAX_READ_BYTES = 10 * MAX_FILE_BYTES
-"""Bytes; a larger file was not written by this module, and is replaced at the next addition."""
+"""Maximum bytes that are read; a larger file was not written by this module, and is replaced at the next addition."""
 
 
 class ApprovedCode:
@@ -54,38 +56,38 @@ class ApprovedCode:
         self._project = project.resolve() if project is not None else None
         self._number = number
         self._folder = folder or state_folder() / "approved_code"
-        self._in_this_kernel: set[tuple[str, str]] = set()
+        self._checksums_of_kernel: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def add(self, session_id: str, code: str) -> None:
         """Record that code ran in a session with the user's approval."""
         checksum = code_checksum(code)
         with self._lock:
-            if (session_id, checksum) in self._in_this_kernel:
+            if (session_id, checksum) in self._checksums_of_kernel:
                 return
             is_known = self.is_approved(session_id, code)
-            self._in_this_kernel.add((session_id, checksum))
+            self._checksums_of_kernel.add((session_id, checksum))
             if is_known:
                 return
             with suppress(OSError):
-                self._append_line(session_id, checksum, ".txt")
+                self._append_line(session_id, checksum, CHECKSUMS_SUFFIX)
                 text = scrub(code, secret_values(os.environ))
                 if len(text) <= MAX_TEXT_CHARS:
-                    self._append_line(session_id, json.dumps(text), ".texts")
+                    self._append_line(session_id, json.dumps(text), TEXTS_SUFFIX)
 
     def observed_runner(self, runner: PythonRunner, session_id: str) -> PythonRunner:
         """Return a Python runner of a session that records code that ran to its end; it was approved before it ran."""
 
-        def add_ended(code: str, _call_id: str, outcome: PythonOutcome) -> None:
+        def add_ended_code(code: str, _call_id: str, outcome: PythonOutcome) -> None:
             if not outcome.was_interrupted:
                 self.add(session_id, code)
 
-        return ObservedRunner(runner, add_ended)
+        return ObservedRunner(runner, add_ended_code)
 
     def approved_texts(self, session_id: str) -> tuple[str, ...]:
         """Return the newest code that ran in a session with the user's approval, without keys, oldest first."""
         with suppress(OSError, ValueError):
-            lines = self._read_file(session_id, ".texts").splitlines()[-MAX_TEXTS:]
+            lines = self._read_file(session_id, TEXTS_SUFFIX).splitlines()[-MAX_TEXTS:]
             texts = [json.loads(line) for line in lines]
             return tuple(text for text in texts if isinstance(text, str))
         return ()
@@ -93,16 +95,18 @@ class ApprovedCode:
     def is_approved(self, session_id: str, code: str) -> bool:
         """Return whether exactly this code ran in the session with the user's approval."""
         checksum = code_checksum(code)
-        if (session_id, checksum) in self._in_this_kernel:
+        if (session_id, checksum) in self._checksums_of_kernel:
             return True
         with suppress(OSError, ValueError):
-            return checksum in self._read_file(session_id, ".txt").split()
+            return checksum in self._read_file(session_id, CHECKSUMS_SUFFIX).split()
         return False
 
     def forget_session(self, session_id: str) -> None:
         """Remove the records of a session that is deleted."""
-        self._in_this_kernel = {entry for entry in self._in_this_kernel if entry[0] != session_id}
-        for suffix in (".txt", ".texts"):
+        self._checksums_of_kernel = {
+            entry for entry in self._checksums_of_kernel if entry[0] != session_id
+        }
+        for suffix in (CHECKSUMS_SUFFIX, TEXTS_SUFFIX):
             path = self._path(session_id, suffix)
             if path is not None:
                 with suppress(OSError):
@@ -112,8 +116,8 @@ class ApprovedCode:
         number = number or (self._number.known_number() if self._number is not None else "")
         if self._project is None or not number or not session_id.replace("_", "").isalnum():
             return None
-        project = hashlib.sha256(os.fsencode(self._project)).hexdigest()
-        return self._folder / f"{project[:32]}-{number}" / f"{session_id}{suffix}"
+        project_hash = hashlib.sha256(os.fsencode(self._project)).hexdigest()
+        return self._folder / f"{project_hash[:32]}-{number}" / f"{session_id}{suffix}"
 
     def _append_line(self, session_id: str, line: str, suffix: str) -> None:
         if self._number is None:

@@ -74,30 +74,28 @@ def apply_reply(
     answered id has no effect.
     """
     approved_rules = tuple(approved_rules)
-    pending_question = next((asked for asked in pending_asks if asked.ask.id == ask_id), None)
-    if pending_question is None:
+    answered_ask = next((pending for pending in pending_asks if pending.ask.id == ask_id), None)
+    if answered_ask is None:
         return AppliedReply(approved_rules=approved_rules, replies=())
-    other_questions = [
-        question
-        for question in pending_asks
-        if question.session_id == pending_question.session_id and question.ask.id != ask_id
+    other_asks = [
+        pending
+        for pending in pending_asks
+        if pending.session_id == answered_ask.session_id and pending.ask.id != ask_id
     ]
     new_rules: Rules = ()
     if reply.answer == "always":
-        new_rules = rules_of(pending_question.ask.permission, "allow", pending_question.ask.always)
+        new_rules = rules_of(answered_ask.ask.permission, "allow", answered_ask.ask.always)
         approved_rules += tuple(rule for rule in new_rules if rule not in approved_rules)
-        other_questions = [
-            other for other in other_questions if _is_allowed_by(other, approved_rules)
-        ]
+        other_asks = [pending for pending in other_asks if _is_allowed_by(pending, approved_rules)]
     elif reply.answer != "reject":
-        other_questions = []
-    replies = tuple((answered.ask.id, reply) for answered in (pending_question, *other_questions))
+        other_asks = []
+    replies = tuple((settled_ask.ask.id, reply) for settled_ask in (answered_ask, *other_asks))
     return AppliedReply(approved_rules, replies, new_rules)
 
 
-def _is_allowed_by(question: PendingAsk, approved_rules: Rules) -> bool:
-    ask = question.ask
-    verdict = decide_call(ask.permission, ask.patterns, question.rules, approved_rules)
+def _is_allowed_by(pending: PendingAsk, approved_rules: Rules) -> bool:
+    ask = pending.ask
+    verdict = decide_call(ask.permission, ask.patterns, pending.rules, approved_rules)
     return isinstance(verdict, Allowed)
 
 
@@ -125,7 +123,7 @@ def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> Permissio
     return error
 
 
-MAX_ALLOWED = 50
+MAX_ALLOWED_INPUTS = 50
 """Maximum number of calls that the user allowed, with which later calls are compared."""
 MAY_END_THE_KERNEL = {"python", "bash"}
 """Permissions of calls that may end this kernel."""
@@ -151,12 +149,12 @@ def _strictest_verdict(verdict: Verdict, other_verdicts: Sequence[Verdict]) -> t
     for other in other_verdicts:
         if isinstance(other, Denied):
             return (verdict if isinstance(verdict, Denied) else other), False
-    asking = [other for other in other_verdicts if isinstance(other, MustAsk)]
-    if not asking or isinstance(verdict, Denied):
+    must_asks = [other for other in other_verdicts if isinstance(other, MustAsk)]
+    if not must_asks or isinstance(verdict, Denied):
         return verdict, True
-    is_locked = any(must_ask.locked for must_ask in asking)
-    first_ask = verdict if isinstance(verdict, MustAsk) else MustAsk(())
-    return MustAsk(first_ask.patterns, locked=first_ask.locked or is_locked), False
+    is_locked = any(must_ask.locked for must_ask in must_asks)
+    first_must_ask = verdict if isinstance(verdict, MustAsk) else MustAsk(())
+    return MustAsk(first_must_ask.patterns, locked=first_must_ask.locked or is_locked), False
 
 
 Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
@@ -173,7 +171,7 @@ class Asks:
         self._effective_rules = effective_rules or EffectiveRules()
         session = log.state.session
         self.approved_rules: Rules = (
-            self._effective_rules.held_rules(session) if session is not None else ()
+            self._effective_rules.applicable_rules(session) if session is not None else ()
         )
         """The rules that were always allowed in this session."""
         self._log = log
@@ -182,7 +180,9 @@ class Asks:
         self._relay_tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting_asks: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
-        self._allowed_inputs: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MAX_ALLOWED)
+        self._allowed_inputs: deque[tuple[str | None, dict[str, Any]]] = deque(
+            maxlen=MAX_ALLOWED_INPUTS
+        )
         """Tool and input of calls that the user allowed in this kernel; a log's claim of it is not trusted."""
 
     def verdict_function(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
@@ -219,8 +219,8 @@ class Asks:
         answer_rules = self._answer_rules()
         verdict = decide_call(permission, patterns, rules, answer_rules)
         other_verdicts = [
-            decide_call(name, texts, rules, answer_rules)
-            for name, texts in (other_patterns or {}).items()
+            decide_call(other_permission, permission_patterns, rules, answer_rules)
+            for other_permission, permission_patterns in (other_patterns or {}).items()
         ]
         verdict, is_first_alone = _strictest_verdict(verdict, other_verdicts)
         if not is_first_alone:
@@ -257,8 +257,8 @@ class Asks:
             call_id=caller.call_id,
             tool=caller.tool,
         )
-        pending = PendingAsk(ask, self.session_id, rules, bound_to)
-        reply = await self._wait_for_reply(pending, abort, yes=yes and not is_locked)
+        pending_ask = PendingAsk(ask, self.session_id, rules, bound_to)
+        reply = await self._wait_for_reply(pending_ask, abort, yes=yes and not is_locked)
         if reply.answer == "reject":
             is_by_stop = reply.by == "cancel"
             raise _with_diff(Aborted("Stopped.") if is_by_stop else permission_refusal(reply), diff)
@@ -267,11 +267,11 @@ class Asks:
 
     async def _wait_until_on_disk(self, permissions: Sequence[str], abort: Abort) -> None:
         """Wait until a call that may end this process is on disk with its answer, so that the next kernel can name it."""
-        unwritten = ""
+        unwritten_sentence = ""
         if MAY_END_THE_KERNEL.intersection(permissions):
-            unwritten = await self._log.wait_until_written(abort.is_set)
-        if unwritten:
-            raise UserError(unwritten)
+            unwritten_sentence = await self._log.wait_until_written(abort.is_set)
+        if unwritten_sentence:
+            raise UserError(unwritten_sentence)
 
     async def ask_user(
         self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort
@@ -290,22 +290,22 @@ class Asks:
         self,
         caller: Caller,
         pending_ask: PendingAsk,
-        answer_future: "asyncio.Future[Reply]",
+        child_future: "asyncio.Future[Reply]",
         abort: Abort,
     ) -> Reply:
         """Ask a child session's question in this session, on behalf of a call here, and return the answer."""
-        own_metadata = {
+        own_ids = {
             "id": self._log.ids.new("per"),
             "message_id": caller.message_id,
             "call_id": caller.call_id,
         }
-        ask = pending_ask.ask.model_copy(update=own_metadata)
+        ask = pending_ask.ask.model_copy(update=own_ids)
 
-        def close_question(reply_there: "asyncio.Future[Reply]") -> None:
-            if not reply_there.cancelled():
-                self.reply(ask.id, reply_there.result())
+        def close_question(done_future: "asyncio.Future[Reply]") -> None:
+            if not done_future.cancelled():
+                self.reply(ask.id, done_future.result())
 
-        answer_future.add_done_callback(close_question)
+        child_future.add_done_callback(close_question)
         own_ask = PendingAsk(ask, self.session_id, pending_ask.rules, pending_ask.bound_to)
         return await self._wait_for_reply(own_ask, abort, yes=False)
 
@@ -320,8 +320,8 @@ class Asks:
     def approve(self, rules: Rules) -> None:
         """Add rules that were granted elsewhere, from the next call on; on the engine's loop."""
         with self._lock:
-            new = tuple(rule for rule in rules if rule not in self.approved_rules)
-            self.approved_rules = (*self.approved_rules, *new)
+            new_rules = tuple(rule for rule in rules if rule not in self.approved_rules)
+            self.approved_rules = (*self.approved_rules, *new_rules)
         self._journal_approved()
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
@@ -337,8 +337,8 @@ class Asks:
                 self.approved_rules,
             )
             answered_asks = [
-                (self._waiting_asks.pop(identifier), settled_reply)
-                for identifier, settled_reply in applied_reply.replies
+                (self._waiting_asks.pop(answered_id), settled_reply)
+                for answered_id, settled_reply in applied_reply.replies
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
             bound_to = waiting_ask[0].bound_to if waiting_ask is not None else None
@@ -365,19 +365,19 @@ class Asks:
         return allowed_patterns.issuperset(patterns)
 
     async def _wait_for_reply(self, pending_ask: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
-        identifier = pending_ask.ask.id
+        ask_id = pending_ask.ask.id
         question_event = PermissionAsked(ask=pending_ask.ask)
         if yes and pending_ask.ask.permission not in NEVER_BY_YES:
             reply = Reply(answer="once", by="--yes")
-            reply_event = PermissionReplied(ask_id=identifier, reply=reply)
+            reply_event = PermissionReplied(ask_id=ask_id, reply=reply)
             # Appended together, so that no front end finds the question open and takes a typed line for its answer.
             self._log.append(question_event, reply_event, sync=True)
             return reply
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._waiting_asks[identifier] = (pending_ask, future)
+            self._waiting_asks[ask_id] = (pending_ask, future)
         self._log.append(question_event, sync=True)
-        cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
+        cancel = partial(self.reply, ask_id, Reply(answer="reject", by="cancel"))
         unregister = abort.on_abort(cancel)
         self._ask_in_parent(pending_ask, future, abort)
         try:
@@ -427,19 +427,23 @@ class Asks:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
         approvals = self._effective_rules.approvals
         problem_before = approvals.problem
-        in_project = reply.scope == "project"
-        add = approvals.add if in_project else approvals.add_to
-        add(rules, self.session_id, bound_to)
+        is_for_project = reply.scope == "project"
+        add_rules = approvals.add if is_for_project else approvals.add_to_session
+        add_rules(rules, self.session_id, bound_to)
         if approvals.problem and approvals.problem != problem_before:
             error = UnknownError(message=approvals.problem, explained=True)
             self._log.append(SessionError(error=error))
-        return in_project
+        return is_for_project
 
     def _warnings(
         self, permission: str, tool: str, tool_input: dict[str, Any]
     ) -> tuple[str, ...] | None:
         """Return warnings about a call's input: first its changes against inputs that were allowed before."""
-        earlier_inputs = [allowed for name, allowed in tuple(self._allowed_inputs) if name == tool]
+        earlier_inputs = [
+            allowed_input
+            for allowed_tool, allowed_input in tuple(self._allowed_inputs)
+            if allowed_tool == tool
+        ]
         warnings = (
             *changed_lines(tool_input, earlier_inputs),
             *deception_sentences(tool_input, are_commands=permission == "bash"),

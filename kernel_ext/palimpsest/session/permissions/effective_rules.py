@@ -22,11 +22,11 @@ from palimpsest.render.content.phrases import first_names
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.permissions.grants import Grant, Grants, ProjectMoveWatch
 from palimpsest.session.permissions.recorded_claims import (
+    applicable_budget,
+    applicable_mode,
+    applicable_rules,
     asking_rules_of,
     granted_rules,
-    held_budget,
-    held_mode,
-    held_rules,
     rule_as_dict,
 )
 from palimpsest.store.disk import open_regular
@@ -38,12 +38,12 @@ from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
 from palimpsest.transcript.values import ModelRef, Rule
 
-EARLIER_FILE = "permissions.json"
+EARLIER_FILE_NAME = "permissions.json"
 ALLOW_KEY = "allow"
 DESCRIPTION_KEY = "described"
 """Key in the value of a grant: the description of what was approved."""
 CHANGED_NOTE = "This is not what you always allowed; it has changed since:"
-UNDESCRIBED = (
+UNDESCRIBED_SENTENCE = (
     "You always allowed this name in an earlier version, which did not keep what it was described as, so it is "
     "asked about once again."
 )
@@ -79,7 +79,7 @@ class Approvals:
 
     def __init__(self, grants: Grants | None = None, folder: Path | None = None) -> None:
         self.grants = grants or Grants()
-        self._file = folder / EARLIER_FILE if folder is not None else None
+        self._file = folder / EARLIER_FILE_NAME if folder is not None else None
         """The file in which an earlier version stored them."""
 
     @property
@@ -99,7 +99,7 @@ class Approvals:
     def list(self) -> tuple[Allowance, ...]:
         """Return the rules that are always allowed in the project, in the order of their approval."""
         return tuple(
-            Allowance(0, rule, "project", grant.granted_at, _session_of_approval(grant))
+            Allowance(0, rule, "project", grant.granted_at_ms, _session_of_approval(grant))
             for grant in self.grants.list(None, ALLOW_KEY)
             for rule in granted_rules([grant.value])
         )
@@ -110,7 +110,7 @@ class Approvals:
         values = [_grant_value(rule, bound_to) | {"said_in": session_id} for rule in new_rules]
         self.grants.add(*(self.grants.new_grant(ALLOW_KEY, value, None) for value in values))
 
-    def add_to(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
+    def add_to_session(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
         """Approve rules in one session; ``bound_to`` describes what they allow."""
         values = [_grant_value(rule, bound_to) for rule in rules]
         self.grants.add(*(self.grants.new_grant(ALLOW_KEY, v, session_id) for v in values))
@@ -120,29 +120,35 @@ class Approvals:
 
         The approvals of the project and of the given sessions are compared.
         """
-        approved_versions = [
+        approving_grants = [
             grant
             for scope in (None, *session_ids)
             for grant in self.grants.list(scope, ALLOW_KEY)
             if isinstance(grant.value, dict) and grant.value.get("permission") == permission
         ]
-        if not approved_versions:
+        if not approving_grants:
             return None
-        described = [g for g in approved_versions if isinstance(g.value.get(DESCRIPTION_KEY), str)]
-        if not described:
-            return UNDESCRIBED
+        described_grants = [
+            g for g in approving_grants if isinstance(g.value.get(DESCRIPTION_KEY), str)
+        ]
+        if not described_grants:
+            return UNDESCRIBED_SENTENCE
         # Tools that share a permission differ in the first line, their name.
         name = _first_line(bound_to)
-        of_tool = [
-            grant for grant in described if _first_line(grant.value[DESCRIPTION_KEY]) == name
+        grants_of_tool = [
+            grant for grant in described_grants if _first_line(grant.value[DESCRIPTION_KEY]) == name
         ]
-        newest = max(of_tool or described, key=lambda grant: grant.granted_at)
-        return f"{CHANGED_NOTE}\n{description_change(newest.value[DESCRIPTION_KEY], bound_to)}"
+        newest_grant = max(
+            grants_of_tool or described_grants, key=lambda grant: grant.granted_at_ms
+        )
+        return (
+            f"{CHANGED_NOTE}\n{description_change(newest_grant.value[DESCRIPTION_KEY], bound_to)}"
+        )
 
     def approve_for_kernel(self, rules: Rules, session_id: str) -> None:
         """Approve rules in one session until this kernel ends."""
         allowed = [rule for rule in rules if rule.action == "allow"]
-        self.grants.lend_grants(
+        self.grants.add_for_kernel(
             *(Grant(ALLOW_KEY, rule_as_dict(rule), session_id) for rule in allowed)
         )
 
@@ -181,11 +187,11 @@ def _earlier_names(path: Path) -> list[str]:
     """Return the approvals in a file of an earlier version, as short texts."""
     with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
         with open_regular(path) as file:
-            always = json.loads(file.read(MAX_FILE_BYTES)).get("always")
+            entries = json.loads(file.read(MAX_FILE_BYTES)).get("always")
         return [
-            one_line(f"{rule.get('permission')}: {rule.get('pattern')}", 80)
-            for rule in always
-            if isinstance(rule, dict)
+            one_line(f"{entry.get('permission')}: {entry.get('pattern')}", 80)
+            for entry in entries
+            if isinstance(entry, dict)
         ]
     return []
 
@@ -235,8 +241,8 @@ class EffectiveRules:
     def mode_of(self, session: SessionInfo | None) -> Mode:
         """Return the permission mode that applies in a session."""
         if not self.mode_fixed:
-            for relative in self.with_parents(session):
-                mode = self.own_mode(relative)
+            for session_or_parent in self.with_parents(session):
+                mode = self.own_mode(session_or_parent)
                 if mode is not None:
                     return mode
         return self.mode
@@ -245,15 +251,17 @@ class EffectiveRules:
         """Return the mode that was chosen for this very session, as far as it was granted; None for none."""
         if not session.mode_own:
             return None
-        return held_mode(session, self.mode, self.grants.newest_value(session.id, "mode"))
+        return applicable_mode(session, self.mode, self.grants.newest_value(session.id, "mode"))
 
     def own_budget(self, session: SessionInfo) -> Budget:
         """Return the spending limit of this very session, as far as it was granted."""
-        return held_budget(session, self.budget, self.grants.newest_value(session.id, "budget"))
+        return applicable_budget(
+            session, self.budget, self.grants.newest_value(session.id, "budget")
+        )
 
-    def held_rules(self, session: SessionInfo) -> Rules:
+    def applicable_rules(self, session: SessionInfo) -> Rules:
         """Return the rules of this very session's record that apply."""
-        return held_rules(session, self.approvals.rules_of_session(session.id))
+        return applicable_rules(session, self.approvals.rules_of_session(session.id))
 
     def may_use(self, model: ModelRef, session_id: str | None = None) -> bool:
         """Return whether a model named in a journal is the user's choice in this project, the default or rehearsal."""
@@ -279,13 +287,13 @@ class EffectiveRules:
         if new_grants:
             self.grants.add(*new_grants)
 
-    def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
+    def rules_of(self, session: SessionInfo | None, rules: Rules, agent_rules: Rules) -> Rules:
         """Return all rules that apply to the tool calls of an agent."""
-        base = self.rules if self.rules is not None else rules
+        base_rules = self.rules if self.rules is not None else rules
         session_rules = asking_rules_of(session) if session is not None and session.metadata else ()
         return (
-            *base,
-            *agent,
+            *base_rules,
+            *agent_rules,
             *session_rules,
             *self.fixed_rules,
             *DENY_RULES_BY_MODE[self.mode_of(session)],
@@ -294,9 +302,9 @@ class EffectiveRules:
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
         parents = list(self.with_parents(session))[1:]
-        of_parents = [rule for parent in parents for rule in self.held_rules(parent)]
-        mode = MODE_APPROVALS[self.mode_of(session)]
-        return (*mode, *self.granted_rules(), *self.approvals.rules(), *of_parents)
+        parent_rules = [rule for parent in parents for rule in self.applicable_rules(parent)]
+        mode_rules = MODE_APPROVALS[self.mode_of(session)]
+        return (*mode_rules, *self.granted_rules(), *self.approvals.rules(), *parent_rules)
 
     def with_parents(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
         """Yield a session, its parent, and so on up."""
@@ -304,5 +312,5 @@ class EffectiveRules:
             if session is None:
                 return
             yield session
-            find = self.open_sessions.get(self.parent_of_child.get(session.id, ""))
-            session = find() if find is not None else None
+            read_parent = self.open_sessions.get(self.parent_of_child.get(session.id, ""))
+            session = read_parent() if read_parent is not None else None

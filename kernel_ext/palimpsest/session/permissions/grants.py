@@ -51,20 +51,22 @@ except ImportError:  # Windows: there, atomic replacement is the only protection
 
 VERSION = 1
 MAX_FILE_BYTES = 10_000_000
-BROKEN_NOTE = (
+UNREADABLE_SENTENCE = (
     "What you allowed in this project could not be read from {path} ({reason}), so it is asked again; "
     "the file is kept, and set aside when the next answer is written."
 )
-UNWRITTEN = "What you allow holds until this kernel ends, because {reason}. It is written as soon as it can, and so is what you revoke."
+UNWRITTEN_SENTENCE = "What you allow holds until this kernel ends, because {reason}. It is written as soon as it can, and so is what you revoke."
 
 Change = Callable[[Sequence["Grant"]], Sequence["Grant"]]
 
 MAX_GRANT_FILES = 2_000
-MAX_NAMED = 20
+MAX_CARRIED_GRANTS = 20
 """Maximum number of grants that are carried over, each named in the question."""
+MAX_PATH_CHARS = 200
+MAX_GRANT_CHARS = 120
 MOVED_KEY = "moved"
 MOVE_QUESTION = "This project moved here from {before}. Keep what you allowed there: {names}?"
-MOVE_LEFT = " ({count} more are left behind.)"
+LEFT_BEHIND_TEXT = " ({count} more are left behind.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,9 @@ class Grant:
     """``allow`` (a rule), ``mode``, ``budget``, ``model`` or ``agent``."""
     value: Any
     session: str | None = None
-    """The session in which it applies; None for every session of the project."""
+    """Id of the session in which it applies; None for every session of the project."""
     granted_by: str = ""
-    granted_at: int = 0
+    granted_at_ms: int = 0
     """Milliseconds since 1970."""
 
     @property
@@ -110,8 +112,8 @@ class Grants:
         self._file_signature: tuple[object, ...] | None = None
         self._stored_grants: tuple[Grant, ...] = ()
         self._has_file = False
-        self._lent_grants: tuple[Grant, ...] = ()
-        self._in_memory = self._path is None or number is None
+        self._grants_of_kernel: tuple[Grant, ...] = ()
+        self._is_in_memory = self._path is None or number is None
         self._unwritten_changes: list[Change] = []
         """Changes that the disk refused, in their order; they are tried again at the next read or change."""
         self.problem = ""
@@ -121,14 +123,14 @@ class Grants:
         """Return the grants of a session (None: of the whole project); those that end with this kernel come first."""
         with self._lock:
             self._refresh()
-            grants = (*self._lent_grants, *self._stored_grants)
-            return tuple(grant for grant in grants if _is_under(grant, session, key))
+            grants = (*self._grants_of_kernel, *self._stored_grants)
+            return tuple(grant for grant in grants if _is_granted_under(grant, session, key))
 
     def granted_values(self, key: str, session: str | None) -> tuple[Any, ...]:
         """Return the values that were granted under a key, for the whole project or for this session."""
         with self._lock:
             self._refresh()
-            grants = (*self._lent_grants, *self._stored_grants)
+            grants = (*self._grants_of_kernel, *self._stored_grants)
             return tuple(g.value for g in grants if g.key == key and g.session in (None, session))
 
     def newest_value(self, session: str, key: str) -> Any:
@@ -141,42 +143,54 @@ class Grants:
         """Whether grants are stored for this project at this path, or cannot be stored at all."""
         with self._lock:
             self._refresh()
-            return self._in_memory or self._has_file
+            return self._is_in_memory or self._has_file
 
-    def add(self, *new: Grant) -> None:
+    def add(self, *new_grants: Grant) -> None:
         """Add grants; one that is already given keeps its time and author."""
 
-        def with_new(stored: Sequence[Grant]) -> Sequence[Grant]:
-            known = [grant.permission for grant in stored]
-            return [*stored, *(grant for grant in new if grant.permission not in known)]
+        def with_new_grants(stored: Sequence[Grant]) -> Sequence[Grant]:
+            known_permissions = [grant.permission for grant in stored]
+            return [
+                *stored,
+                *(grant for grant in new_grants if grant.permission not in known_permissions),
+            ]
 
-        self._change_stored(with_new)
+        self._change_stored(with_new_grants)
 
     def put(self, key: str, value: Any, session: str) -> None:
         """Grant a value in one session, replacing what was granted there under this key."""
         grant = self.new_grant(key, value, session)
         self._change_stored(
-            lambda stored: [*(k for k in stored if not _is_under(k, session, key)), grant]
+            lambda stored_grants: [
+                *(
+                    stored_grant
+                    for stored_grant in stored_grants
+                    if not _is_granted_under(stored_grant, session, key)
+                ),
+                grant,
+            ]
         )
 
     def drop_grants(self, session: str | None, key: str | None = None, value: Any = None) -> bool:
         """Remove grants: all of a session, all under a key, or one value; returns whether stored ones were removed."""
 
         def is_removed(grant: Grant) -> bool:
-            return _is_under(grant, session, key) and value in (None, grant.value)
+            return _is_granted_under(grant, session, key) and value in (None, grant.value)
 
         with self._lock:
             self._refresh()
-            self._lent_grants = tuple(grant for grant in self._lent_grants if not is_removed(grant))
+            self._grants_of_kernel = tuple(
+                grant for grant in self._grants_of_kernel if not is_removed(grant)
+            )
             if not any(is_removed(grant) for grant in self._stored_grants):
                 return False
             self._change_stored(lambda stored: [grant for grant in stored if not is_removed(grant)])
             return True
 
-    def lend_grants(self, *new: Grant) -> None:
+    def add_for_kernel(self, *new_grants: Grant) -> None:
         """Add grants until this kernel ends, such as those that a child session has from its parent."""
         with self._lock:
-            self._lent_grants += new
+            self._grants_of_kernel += new_grants
 
     def new_grant(self, key: str, value: Any, session: str | None) -> Grant:
         """Return a grant with this user and the present time."""
@@ -191,7 +205,7 @@ class Grants:
     def _change_stored(self, change: Change) -> None:
         """Apply a change to the newest stored grants, which another kernel may have written, and write all."""
         with self._lock:
-            if self._in_memory:
+            if self._is_in_memory:
                 self._stored_grants = tuple(change(self._stored_grants))
             else:
                 self._unwritten_changes.append(change)
@@ -200,17 +214,17 @@ class Grants:
     def _write_changes(self) -> None:
         """Write the unwritten changes; where the disk refuses, they hold in this kernel and are tried again later."""
         try:
-            self._write()
+            self._write_file()
         except OSError as error:
             reason = error.strerror or str(error)
             if error.errno:
                 why = disk_reason(error)
                 path = error.filename or self._path
                 reason = f"{why[0].lower()}{why[1:]}: {path} cannot be written"
-            self._load()
+            self._load_file()
             self._stored_grants = self._with_unwritten_changes()
             self._file_signature = None
-            self.problem = UNWRITTEN.format(reason=reason)
+            self.problem = UNWRITTEN_SENTENCE.format(reason=reason)
         else:
             self._unwritten_changes.clear()
 
@@ -228,7 +242,7 @@ class Grants:
             self._refresh()
             return self.problem if self._unwritten_changes else ""
 
-    def _write(self) -> None:
+    def _write_file(self) -> None:
         path, number = self._path, self.number
         assert path is not None
         assert number is not None
@@ -242,7 +256,7 @@ class Grants:
         with locked_file(path):
             self._file_signature = None
             self.problem = ""
-            self._load()
+            self._load_file()
             if self.problem:
                 path.rename(_unused_name(path))
                 self.problem = ""
@@ -255,18 +269,18 @@ class Grants:
             }
             write_atomically(path, json.dumps(data, indent=1).encode())
             self._file_signature = None
-            self._load()
+            self._load_file()
 
     def _refresh(self) -> None:
         """Read the file if it changed since the last read; unwritten changes are written first."""
         if self._unwritten_changes:
             self._write_changes()
         if not self._unwritten_changes:
-            self._load()
+            self._load_file()
 
-    def _load(self) -> None:
+    def _load_file(self) -> None:
         path, number = self._path, self.number
-        if self._in_memory or path is None or number is None:
+        if self._is_in_memory or path is None or number is None:
             return
         try:
             status = path.stat()
@@ -287,7 +301,7 @@ class Grants:
         except (OSError, ValueError) as error:
             self._stored_grants, self._file_signature = (), None
             reason = getattr(error, "strerror", None) or str(error)
-            self.problem = BROKEN_NOTE.format(path=path, reason=reason)
+            self.problem = UNREADABLE_SENTENCE.format(path=path, reason=reason)
 
 
 class UntrustedGrantsError(Exception):
@@ -332,23 +346,23 @@ def grants_of(data: dict[str, Any]) -> Iterator[Grant]:
     for entry in data["grants"]:
         if not isinstance(entry, dict) or entry.get("project") != str(data.get("project")):
             continue
-        key, session, granted_at = entry.get("key"), entry.get("session"), entry.get("at")
+        key, session, recorded_at = entry.get("key"), entry.get("session"), entry.get("at")
         if isinstance(key, str) and (session is None or isinstance(session, str)):
-            moment = granted_at if isinstance(granted_at, int) else 0
-            yield Grant(key, entry.get("value"), session, str(entry.get("by") or ""), moment)
+            granted_at_ms = recorded_at if isinstance(recorded_at, int) else 0
+            yield Grant(key, entry.get("value"), session, str(entry.get("by") or ""), granted_at_ms)
 
 
 def _grant_entry(grant: Grant, project: str) -> dict[str, Any]:
-    where = {"project": project, "session": grant.session}
-    return where | {
+    scope_fields = {"project": project, "session": grant.session}
+    return scope_fields | {
         "key": grant.key,
         "value": grant.value,
         "by": grant.granted_by,
-        "at": grant.granted_at,
+        "at": grant.granted_at_ms,
     }
 
 
-def _is_under(grant: Grant, session: str | None, key: str | None) -> bool:
+def _is_granted_under(grant: Grant, session: str | None, key: str | None) -> bool:
     return grant.session == session and key in (None, grant.key)
 
 
@@ -361,9 +375,9 @@ def _unused_name(path: Path) -> Path:
 @contextlib.contextmanager
 def locked_file(path: Path) -> Iterator[None]:
     """Hold a lock file, so that other kernels do not write meanwhile."""
-    lock = path.with_name(f".{path.name}.lock")
+    lock_path = path.with_name(f".{path.name}.lock")
     flags = os.O_RDWR | os.O_CREAT | NOFOLLOW
-    with open(os.open(lock, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
+    with open(os.open(lock_path, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
         # Some network file systems have no locks; there, atomic replacement is the only protection.
         if fcntl is not None:
             with contextlib.suppress(OSError):
@@ -382,10 +396,12 @@ class ProjectMove:
     @property
     def question(self) -> str:
         """The question for the user, with the old path and the grants."""
-        names = "; ".join(grant_text(grant) for grant in self.grants[:MAX_NAMED])
-        text = MOVE_QUESTION.format(before=one_line(str(self.previous_path), 200), names=names)
-        more = len(self.grants) - MAX_NAMED
-        return text + (MOVE_LEFT.format(count=more) if more > 0 else "")
+        names = "; ".join(grant_text(grant) for grant in self.grants[:MAX_CARRIED_GRANTS])
+        text = MOVE_QUESTION.format(
+            before=one_line(str(self.previous_path), MAX_PATH_CHARS), names=names
+        )
+        left_count = len(self.grants) - MAX_CARRIED_GRANTS
+        return text + (LEFT_BEHIND_TEXT.format(count=left_count) if left_count > 0 else "")
 
 
 class ProjectMoveWatch:
@@ -412,7 +428,7 @@ class ProjectMoveWatch:
         project_move, self._project_move = self._project_move, None
         if project_move is None or reply.by == "headless":
             return False  # the user has not decided, so the next kernel asks again
-        carried_over = project_move.grants[:MAX_NAMED] if reply.answer != "reject" else ()
+        carried_over = project_move.grants[:MAX_CARRIED_GRANTS] if reply.answer != "reject" else ()
         self._stored_grants.replace_grants(carried_over)
         if carried_over and not self._stored_grants.problem:
             with suppress(OSError):
@@ -463,4 +479,4 @@ def grant_text(grant: Grant) -> str:
             texts = [f"spending limit {budget_text(budget)}"] if budget is not None else []
         case _:
             texts = []
-    return f"{one_line(texts[0], 120)}{scope_text}" if texts else ""
+    return f"{one_line(texts[0], MAX_GRANT_CHARS)}{scope_text}" if texts else ""

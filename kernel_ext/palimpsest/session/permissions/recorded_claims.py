@@ -15,54 +15,56 @@ from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.session_record.sessions import Budget, Claims, SessionInfo, Spent
 from palimpsest.transcript.values import Rule
 
-FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
+FREEDOM_BY_MODE: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
 MAX_MODELS = 5
 """Maximum number of models of unknown price that are named with a limit."""
 MIN_LIMIT, MAX_LIMIT = 1e-6, 1e15
 """In dollars or tokens; a limit outside of these is damaged data."""
 
-HAS_OWN_RULES = "ruled"
+OWN_RULES_KEY = "ruled"
 """Key in the metadata of a session that was created with its own permission rules."""
 
 
 def asking_rules_of(session: SessionInfo | None) -> Rules:
     """Return the ``ask`` rules of a session that was created with its own permission rules."""
-    if session is None or not (session.metadata or {}).get(HAS_OWN_RULES):
+    if session is None or not (session.metadata or {}).get(OWN_RULES_KEY):
         return ()
     return tuple(rule for rule in session.permission if rule.action == "ask")
 
 
-def held_rules(session: SessionInfo, granted_rules: Rules) -> Rules:
+def applicable_rules(session: SessionInfo, granted_rules: Rules) -> Rules:
     """Return the rules of a record that apply: those that were granted, and all that allow nothing."""
     return tuple(
         rule for rule in session.permission if rule.action != "allow" or rule in granted_rules
     )
 
 
-def held_mode(session: SessionInfo, configured: Mode, granted_mode: Any) -> Mode | None:
+def applicable_mode(session: SessionInfo, configured_mode: Mode, granted_mode: Any) -> Mode | None:
     """Return a session's own mode if it applies; None where the configured mode applies."""
-    claimed_mode = _mode(session.mode) if session.mode_own else None
-    if claimed_mode is None or FREEDOM[claimed_mode] <= FREEDOM[configured]:
+    claimed_mode = _known_mode(session.mode) if session.mode_own else None
+    if claimed_mode is None or FREEDOM_BY_MODE[claimed_mode] <= FREEDOM_BY_MODE[configured_mode]:
         return claimed_mode
-    allowed = _mode(granted_mode)
+    allowed = _known_mode(granted_mode)
     if allowed is None:
         return None
-    return claimed_mode if FREEDOM[claimed_mode] <= FREEDOM[allowed] else allowed
+    return claimed_mode if FREEDOM_BY_MODE[claimed_mode] <= FREEDOM_BY_MODE[allowed] else allowed
 
 
-def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budget:
+def applicable_budget(
+    session: SessionInfo, configured_budget: Budget, granted_value: Any
+) -> Budget:
     """Return the spending limit that applies to a session."""
     claimed_budget = session.budget
     if claimed_budget is None:
-        return configured
-    granted_limit = granted_budget(granted)
+        return configured_budget
+    granted_limit = granted_budget(granted_value)
     if claimed_budget.own:
-        allowed_budget = _allowed_own_budget(claimed_budget, configured, granted_limit)
-    elif _limit_amounts(claimed_budget) == _limit_amounts(configured):
-        allowed_budget = configured
+        allowed_budget = _allowed_own_budget(claimed_budget, configured_budget, granted_limit)
+    elif _limit_amounts(claimed_budget) == _limit_amounts(configured_budget):
+        allowed_budget = configured_budget
     else:
-        return configured
-    if granted_limit is None or _terms(granted_limit) != _terms(allowed_budget):
+        return configured_budget
+    if granted_limit is None or _limit_terms(granted_limit) != _limit_terms(allowed_budget):
         return allowed_budget
     tokens = _smaller_limit(claimed_budget.tokens_until, granted_limit.tokens_until)
     update = {
@@ -114,9 +116,15 @@ def with_all_claims(session: SessionInfo) -> SessionInfo:
     claims = session.claimed
     if claims is None:
         return session
-    more = tuple(rule for rule in claims.permission if rule not in session.permission)
-    changed_fields: dict[str, Any] = {"permission": (*session.permission, *more), "claimed": None}
-    is_restricted = session.mode_own and FREEDOM[_mode(session.mode) or "ask"] <= FREEDOM["ask"]
+    claimed_rules = tuple(rule for rule in claims.permission if rule not in session.permission)
+    changed_fields: dict[str, Any] = {
+        "permission": (*session.permission, *claimed_rules),
+        "claimed": None,
+    }
+    is_restricted = (
+        session.mode_own
+        and FREEDOM_BY_MODE[_known_mode(session.mode) or "ask"] <= FREEDOM_BY_MODE["ask"]
+    )
     if claims.mode is not None and not is_restricted:
         changed_fields |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None and not (session.budget is not None and session.budget.own):
@@ -128,13 +136,15 @@ def with_all_claims(session: SessionInfo) -> SessionInfo:
     return session.model_copy(update=changed_fields)
 
 
-def without_claims(session: SessionInfo, *names: str) -> SessionInfo:
+def without_claims(session: SessionInfo, *field_names: str) -> SessionInfo:
     """Return a record without some of its withheld claims, after the user has set these values."""
     if session.claimed is None:
         return session
-    empty = Claims()
-    claims = session.claimed.model_copy(update={name: getattr(empty, name) for name in names})
-    return session.model_copy(update={"claimed": claims if claims != empty else None})
+    no_claims = Claims()
+    claims = session.claimed.model_copy(
+        update={field_name: getattr(no_claims, field_name) for field_name in field_names}
+    )
+    return session.model_copy(update={"claimed": claims if claims != no_claims else None})
 
 
 def larger_spending(first: Spent, other: Spent) -> Spent:
@@ -147,27 +157,30 @@ def larger_spending(first: Spent, other: Spent) -> Spent:
     )
 
 
-def _mode(word: Any) -> Mode | None:
+def _known_mode(word: Any) -> Mode | None:
     return next((mode for mode in MODES if mode == word), None)
 
 
 def _allowed_own_budget(
-    claimed_budget: Budget, configured: Budget, granted_budget: Budget | None
+    claimed_budget: Budget, configured_budget: Budget, granted_budget: Budget | None
 ) -> Budget:
     usd, tokens = _sane_amount(claimed_budget.usd), _sane_amount(claimed_budget.tokens)
-    if granted_budget is not None and _terms(granted_budget) == (usd, tokens, True):
+    if granted_budget is not None and _limit_terms(granted_budget) == (usd, tokens, True):
         return Budget(usd=usd, tokens=_as_int(tokens), own=True)
-    least = (_smaller_amount(usd, configured.usd), _smaller_amount(tokens, configured.tokens))
-    if least == _limit_amounts(configured):
-        return configured
-    return Budget(usd=least[0], tokens=_as_int(least[1]), own=True)
+    smaller_amounts = (
+        _smaller_amount(usd, configured_budget.usd),
+        _smaller_amount(tokens, configured_budget.tokens),
+    )
+    if smaller_amounts == _limit_amounts(configured_budget):
+        return configured_budget
+    return Budget(usd=smaller_amounts[0], tokens=_as_int(smaller_amounts[1]), own=True)
 
 
 def _limit_amounts(budget: Budget) -> tuple[float | None, float | None]:
     return budget.usd, budget.tokens
 
 
-def _terms(budget: Budget) -> tuple[float | None, float | None, bool]:
+def _limit_terms(budget: Budget) -> tuple[float | None, float | None, bool]:
     """Return the amounts of a spending limit, and whether it is a session's own."""
     return budget.usd, budget.tokens, bool(budget.own)
 

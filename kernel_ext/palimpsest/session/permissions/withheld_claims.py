@@ -29,8 +29,11 @@ from palimpsest.transcript.session_record.sessions import (
     sane_spending,
 )
 
-MAX_NAMED = 5
-WITHHELD = (
+MAX_NAMED_CLAIMS = 5
+MAX_MODE_CHARS = 40
+MAX_CLAIM_CHARS = 120
+MAX_AGENT_CHARS = 60
+WITHHELD_SENTENCE = (
     "The log of this session says that this was allowed, and nobody allowed it here, so it does not hold: "
     "{names}. %agent trust session allows it in this session."
 )
@@ -39,15 +42,15 @@ WITHHELD = (
 def with_granted_rights(
     session: SessionInfo,
     effective_rules: EffectiveRules,
-    infos: Iterable[MessageInfo],
+    message_infos: Iterable[MessageInfo],
     counted_spending: Spent | None = None,
 ) -> SessionInfo:
     """Return the record of a session that is opened, with the rights that apply and the claims withheld.
 
-    ``infos`` are the records of its answers; ``counted_spending`` is the reported spending of answers that are not among them.
+    ``message_infos`` are the records of its answers; ``counted_spending`` is the reported spending of answers that are not among them.
     """
     record = with_all_claims(session)
-    rules = effective_rules.held_rules(record)
+    rules = effective_rules.applicable_rules(record)
     mode = effective_rules.own_mode(record)
     budget = effective_rules.own_budget(record)
     is_usable = record.model is None or effective_rules.may_use(record.model, record.id)
@@ -75,7 +78,7 @@ def with_granted_rights(
         changed_fields["mode"] = effective_rules.mode
     if record.budget is not None and record.budget != budget:
         changed_fields["budget"] = budget
-    spending_fields = _spending_fields(record, infos, counted_spending)
+    spending_fields = _spending_fields(record, message_infos, counted_spending)
     return record.model_copy(update=changed_fields | spending_fields)
 
 
@@ -84,26 +87,29 @@ def withheld_text(session: SessionInfo) -> str:
     names = [] if session.read_only else claimed_names(session.claimed)
     if not names:
         return ""
-    return WITHHELD.format(names=first_names(names, MAX_NAMED))
+    return WITHHELD_SENTENCE.format(names=first_names(names, MAX_NAMED_CLAIMS))
 
 
 def is_named_whole(session: SessionInfo | None) -> bool:
     """Return whether ``withheld_text`` names everything that was withheld."""
-    return len(claimed_names(session.claimed if session is not None else None)) <= MAX_NAMED
+    return len(claimed_names(session.claimed if session is not None else None)) <= MAX_NAMED_CLAIMS
 
 
 def claimed_names(claims: Claims | None) -> list[str]:
     """Return the withheld claims, each as a short text."""
     if claims is None:
         return []
-    names = [f"mode {one_line(claims.mode, 40)}"] if claims.mode is not None else []
-    names += [one_line(f"{rule.permission}: {rule.pattern}", 120) for rule in claims.permission]
+    names = [f"mode {one_line(claims.mode, MAX_MODE_CHARS)}"] if claims.mode is not None else []
+    names += [
+        one_line(f"{rule.permission}: {rule.pattern}", MAX_CLAIM_CHARS)
+        for rule in claims.permission
+    ]
     if claims.budget is not None:
         names.append(f"spending limit {budget_text(claims.budget)}")
     if claims.model is not None:
-        names.append(f"model {one_line(claims.model.id, 120)}")
+        names.append(f"model {one_line(claims.model.id, MAX_CLAIM_CHARS)}")
     if claims.agent is not None:
-        names.append(f"agent {one_line(claims.agent, 60)}")
+        names.append(f"agent {one_line(claims.agent, MAX_AGENT_CHARS)}")
     return names
 
 
@@ -114,7 +120,7 @@ def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> Sessi
         return session
     grants = effective_rules.grants
     allowed: Rules = granted_rules(rule_as_dict(rule) for rule in claims.permission)
-    effective_rules.approvals.add_to(allowed, session.id)
+    effective_rules.approvals.add_to_session(allowed, session.id)
     if claims.mode is not None and not effective_rules.mode_fixed:
         grants.put("mode", claims.mode, session.id)
     if claims.budget is not None and not effective_rules.budget_fixed:
@@ -132,23 +138,30 @@ def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> Sessi
     return with_granted_rights(session.model_copy(update=changed_fields), effective_rules, ())
 
 
-def _claims_more(claimed_budget: Budget | None, applied_budget: Budget, configured: Budget) -> bool:
+def _claims_more(
+    claimed_budget: Budget | None, applied_budget: Budget, configured_budget: Budget
+) -> bool:
     """Return whether a limit claims more than what applies; a limit from an older configuration does not count."""
     if claimed_budget is None or claimed_budget == applied_budget:
         return False
-    is_current = (claimed_budget.usd, claimed_budget.tokens) == (configured.usd, configured.tokens)
+    is_current = (claimed_budget.usd, claimed_budget.tokens) == (
+        configured_budget.usd,
+        configured_budget.tokens,
+    )
     return claimed_budget.own or is_current
 
 
 def _spending_fields(
-    session: SessionInfo, infos: Iterable[MessageInfo], counted_spending: Spent | None
+    session: SessionInfo, message_infos: Iterable[MessageInfo], counted_spending: Spent | None
 ) -> dict[str, Any]:
     """Return the changed fields of a record's spending: never less than the journal's answers report."""
     own_spending = sane_spending(
         Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
     )
     if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for
-        own_spending = larger_spending(own_spending, recorded_spending(infos, counted_spending))
+        own_spending = larger_spending(
+            own_spending, recorded_spending(message_infos, counted_spending)
+        )
     return {
         "cost": own_spending.cost,
         "tokens": own_spending.tokens,

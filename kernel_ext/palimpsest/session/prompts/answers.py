@@ -33,7 +33,7 @@ JSON_SCHEMA = "json_schema"
 DEFAULT_RETRIES = 1
 """Default number of times that a model that answered with text is asked again for a structured answer."""
 MAX_RETRIES = 10
-FORMAT_FORMS = (
+FORMAT_SENTENCE = (
     "format is the JSON schema of an object, such as {'type': 'object', 'properties': {'rows': {'type': "
     "'integer'}}, 'required': ['rows']}, or a pydantic model"
 )
@@ -51,7 +51,7 @@ def format_of(format_option: Any) -> dict[str, Any] | None:
         schema = format_option.get("schema")
         retries = format_option.get("retryCount", DEFAULT_RETRIES)
     if not isinstance(schema, Mapping):
-        raise UserError(f"{FORMAT_FORMS}, not {format_option!r:.60}.")
+        raise UserError(f"{FORMAT_SENTENCE}, not {format_option!r:.60}.")
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= MAX_RETRIES:
         raise UserError(
             f"retryCount is a whole number from 0 to {MAX_RETRIES}, not {retries!r:.60}."
@@ -65,8 +65,8 @@ def _pydantic_schema(model: type[BaseModel]) -> dict[str, Any]:
     try:
         return model.model_json_schema()
     except (PydanticUserError, ValueError, TypeError) as problem:
-        first = str(problem).split("\n", 1)[0]
-        raise UserError(f"No JSON schema can be made of {model.__name__}: {first}") from None
+        first_line = str(problem).split("\n", 1)[0]
+        raise UserError(f"No JSON schema can be made of {model.__name__}: {first_line}") from None
 
 
 def _with_object_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,16 +74,16 @@ def _with_object_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     reference, definitions = schema.get("$ref"), schema.get("$defs")
     if not isinstance(reference, str) or not isinstance(definitions, Mapping):
         return schema
-    target = definitions.get(reference.removeprefix("#/$defs/"))
-    if not isinstance(target, Mapping):
+    root_schema = definitions.get(reference.removeprefix("#/$defs/"))
+    if not isinstance(root_schema, Mapping):
         return schema
-    return {**target, **{name: value for name, value in schema.items() if name != "$ref"}}
+    return {**root_schema, **{name: value for name, value in schema.items() if name != "$ref"}}
 
 
 def _check_schema(schema: Mapping[str, Any]) -> None:
     is_object = schema.get("type", "object") == "object"
     if not is_object or not isinstance(schema.get("properties"), Mapping):
-        raise UserError(f"{FORMAT_FORMS}; this one has no properties: {schema!r:.60}.")
+        raise UserError(f"{FORMAT_SENTENCE}; this one has no properties: {schema!r:.60}.")
     problem = schema_problem(schema)
     if problem:
         raise UserError(f"The format is no JSON schema: {problem}.")
@@ -150,16 +150,22 @@ def collect_answer(
 ) -> Answer:
     """Return the answer to a user message, from the assistant messages after it."""
     answers = answers_after(messages, message_id)
-    infos = [m.info for m in answers if isinstance(m.info, AssistantMessage)]
-    structured = [info.structured for info in infos if isinstance(info.structured, dict)]
+    answer_infos = [m.info for m in answers if isinstance(m.info, AssistantMessage)]
+    structured_answers = [
+        info.structured for info in answer_infos if isinstance(info.structured, dict)
+    ]
     costs = [part.cost for part in parts_of(answers) if isinstance(part, StepFinishPart)]
     known_costs = [cost for cost in costs if cost is not None]
     usage = Usage()
-    for info in infos:
+    for info in answer_infos:
         usage = usage.plus(info.tokens)
     if error is None:
-        error = infos[-1].error if infos else UnknownError(message="Nothing was answered.")
-    stopped_by = (stop_reason_of(infos[-1]) if infos else None) or (
+        error = (
+            answer_infos[-1].error
+            if answer_infos
+            else UnknownError(message="Nothing was answered.")
+        )
+    stopped_by = (stop_reason_of(answer_infos[-1]) if answer_infos else None) or (
         stop_reason_of_error(error) if error else "error"
     )
     if error is None:
@@ -171,10 +177,10 @@ def collect_answer(
         text=text_of(answers),
         usage=usage,
         cost=sum(known_costs) if known_costs and len(known_costs) == len(costs) else None,
-        steps=len(infos),
+        steps=len(answer_infos),
         error=error,
         stopped_by=stopped_by,
-        structured=structured[-1] if structured else None,
+        structured=structured_answers[-1] if structured_answers else None,
     )
 
 
@@ -192,22 +198,24 @@ def _error_of_stop(stopped_by: StoppedBy) -> ErrorValue | None:
 def answers_after(messages: Messages, message_id: str) -> Messages:
     """Return the assistant messages after a message."""
     # From the end: a session may be long, and callers mostly ask for the newest turn.
-    for place in range(len(messages) - 1, -1, -1):
-        if messages[place].info.id == message_id:
-            later = messages[place + 1 :]
-            return tuple(m for m in later if isinstance(m.info, AssistantMessage))
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].info.id == message_id:
+            later_messages = messages[index + 1 :]
+            return tuple(m for m in later_messages if isinstance(m.info, AssistantMessage))
     return ()
 
 
 def text_of(messages: Messages) -> str:
     """Return the text of the last message; that of a summary only if it succeeded and there is no other message."""
-    good = [message for message in messages if getattr(message.info, "error", None) is None]
-    answers = [message for message in messages if not is_summary(message)] or good
-    if not answers:
+    successful_messages = [
+        message for message in messages if getattr(message.info, "error", None) is None
+    ]
+    candidates = [message for message in messages if not is_summary(message)] or successful_messages
+    if not candidates:
         return ""
     return "\n\n".join(
         part.text
-        for part in answers[-1].parts
+        for part in candidates[-1].parts
         if isinstance(part, TextPart)
         and part.text
         and not part.ignored

@@ -56,10 +56,10 @@ class HidingNamespace:
 
     async def list(self, detail: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all variables that are not hidden."""
-        visible = frozenset(
+        readable_names = frozenset(
             name for name in detail.readable_names if name not in self._hidden_names
         )
-        variables = await self._inner_namespace.list(replace(detail, readable_names=visible))
+        variables = await self._inner_namespace.list(replace(detail, readable_names=readable_names))
         return self._hidden_names.visible_variables(variables)
 
     async def description_of(self, name: str, max_chars: int = 4_000) -> str:

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 
 
 def ranked_matches(names: Sequence[str], typed_letters: str) -> list[str]:
-    """Return the words that contain the typed letters in this order, best matches first.
+    """Return the names that contain the typed letters in this order, best matches first.
 
-    First an equal word, then words that begin with the typed letters, then the others, which match in any case.
+    First an equal name, then names that begin with the typed letters, then the others, which match in any case.
     """
-    lower = typed_letters.lower()
+    lower_letters = typed_letters.lower()
     matches = [
-        word
-        for word in names
-        if word.startswith(typed_letters) or _contains_in_order(word.lower(), lower)
+        name
+        for name in names
+        if name.startswith(typed_letters) or _contains_in_order(name.lower(), lower_letters)
     ]
-    matches.sort(key=lambda word: (word != typed_letters, not word.startswith(typed_letters)))
+    matches.sort(key=lambda name: (name != typed_letters, not name.startswith(typed_letters)))
     return matches
 
 

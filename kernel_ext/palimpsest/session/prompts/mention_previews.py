@@ -82,10 +82,12 @@ class MentionPreviews:
         if "@" not in text or not self._expander.is_plain(text):
             return ()
         decide = self._verdict_function(agent)
-        by_start = {start: preview async for start, preview in self._file_previews(text, decide)}
+        preview_by_start = {
+            start: preview async for start, preview in self._file_previews(text, decide)
+        }
         async for start, preview in self._notebook_previews(text, decide):
-            by_start.setdefault(start, preview)
-        return tuple(by_start[start] for start in sorted(by_start))
+            preview_by_start.setdefault(start, preview)
+        return tuple(preview_by_start[start] for start in sorted(preview_by_start))
 
     # Mentions
 
@@ -93,10 +95,10 @@ class MentionPreviews:
         self, text: str, decide: VerdictFunction
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
-        existing = self._expander.files_named(text, services.root, services.cwd)
-        for file in existing:
+        existing_files = self._expander.files_named(text, services.root, services.cwd)
+        for file in existing_files:
             yield file.start, await self._file_preview(file, decide)
-        for file in file_mentions(text, {file.path for file in existing}):
+        for file in file_mentions(text, {file.path for file in existing_files}):
             if "/" in file.path:
                 yield file.start, _preview(f"@{file.path}", "file", file.path, "unknown")
 
@@ -107,12 +109,12 @@ class MentionPreviews:
         if services.kernel.notebook is None:
             return
         runs = services.kernel.notebook.recorded_runs().runs
-        leave_out = self._expander.other_mentions(text, services.root, services.cwd)
-        for index, mention in enumerate(notebook_mentions(text, leave_out)):
-            typed = text[mention.start : mention.end]
-            preview = _preview(typed, mention.kind, mention.target, "beyond")
+        excluded_names = self._expander.other_mentions(text, services.root, services.cwd)
+        for index, mention in enumerate(notebook_mentions(text, excluded_names)):
+            typed_text = text[mention.start : mention.end]
+            preview = _preview(typed_text, mention.kind, mention.target, "beyond")
             if index < MAX_MENTIONS:
-                preview = await self._notebook_preview(mention, typed, runs, decide)
+                preview = await self._notebook_preview(mention, typed_text, runs, decide)
             yield mention.start, preview
 
     async def _notebook_preview(
@@ -236,8 +238,8 @@ class MentionPreviews:
     def _variable_rows(self, decide: VerdictFunction) -> Iterator[MentionRow]:
         namespace = self._namespace()
         names = namespace.names() if namespace is not None else ()
-        allowed = (entry for entry in names if _is_allowed("variables", entry[0], decide))
-        for name, description in itertools.islice(allowed, MAX_VARIABLES):
+        allowed_entries = (entry for entry in names if _is_allowed("variables", entry[0], decide))
+        for name, description in itertools.islice(allowed_entries, MAX_VARIABLES):
             yield _row(name, "variable", description)
 
     def _cell_rows(self, decide: VerdictFunction) -> Iterator[MentionRow]:
@@ -306,23 +308,25 @@ def _first_line(text: str) -> str:
 
 
 def _error_of(run: CellRun) -> str:
-    error = next((output.error for output in reversed(run.outputs) if output.error is not None), ())
-    return _first_line(": ".join(filter(None, error)))
+    error_lines = next(
+        (output.error for output in reversed(run.outputs) if output.error is not None), ()
+    )
+    return _first_line(": ".join(filter(None, error_lines)))
 
 
 def _project_files(root: Path) -> tuple[list[str], bool]:
     """Return the paths of a project's files, upper folders first, and whether there are more."""
-    end = time.monotonic() + MAX_SEARCH_SECONDS
-    folders_left = deque([(root, GitignoreRules.rules_at(root, root))])
+    deadline = time.monotonic() + MAX_SEARCH_SECONDS
+    unread_folders = deque([(root, GitignoreRules.rules_at(root, root))])
     paths: list[str] = []
-    while folders_left and len(paths) < MAX_SEARCHED_FILES and time.monotonic() < end:
-        folder, ignore = folders_left.popleft()
+    while unread_folders and len(paths) < MAX_SEARCHED_FILES and time.monotonic() < deadline:
+        folder, ignore = unread_folders.popleft()
         for entry in folder_entries(folder, ignore):
             if entry.is_dir:
-                folders_left.append((entry.path, ignore.rules_below(entry.path)))
+                unread_folders.append((entry.path, ignore.rules_below(entry.path)))
             else:
                 paths.append(os.path.relpath(entry.path, root).replace(os.sep, "/"))
-    return paths, bool(folders_left)
+    return paths, bool(unread_folders)
 
 
 def _as_mention(path: str) -> str:

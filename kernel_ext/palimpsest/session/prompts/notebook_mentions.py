@@ -36,16 +36,18 @@ MAX_MENTIONS = 12
 MAX_VARIABLES = 20
 """Maximum variables that are described with an error."""
 MAX_VERSIONS = 12
+"""Maximum packages whose versions are named with an error."""
+MAX_VERSION_CHARS = 40
 MAX_VARIABLE_SECONDS = 5.0
 """Timeout for describing variables in a kernel that runs the user's code."""
 
-ABOUT_ERROR = re.compile(r"\s*(?:fix|explain)\s+@error(?:\s+\d+)?\s*", re.IGNORECASE)
+ONLY_ABOUT_ERROR = re.compile(r"\s*(?:fix|explain)\s+@error(?:\s+\d+)?\s*", re.IGNORECASE)
 """Matches a prompt that is only about an error."""
 NOTHING_FAILED = (
     "No cell{which} has failed since the agent was loaded, so there is nothing to mend, and nothing was sent. "
     "Run the cell again."
 )
-FIX = re.compile(r"\s*fix\s+@error\b", re.IGNORECASE)
+FIX_REQUEST = re.compile(r"\s*fix\s+@error\b", re.IGNORECASE)
 HOW_TO_FIX = (
     "Find what is wrong, and look at the data where that is needed. Say in a sentence or two what it was. Then "
     "give the whole corrected cell in one Python code block: the user can put it in the place of the cell."
@@ -71,7 +73,7 @@ def engine_text(new_ids: NewPartIds, text: str, metadata: dict[str, Any]) -> Tex
 
 def missing_error(prompt: str, runs: Sequence[CellRun]) -> str | None:
     """Return why a prompt about an error alone cannot be answered: no such cell failed; else None."""
-    if not ABOUT_ERROR.fullmatch(prompt):
+    if not ONLY_ABOUT_ERROR.fullmatch(prompt):
         return None
     (mention,) = notebook_mentions(prompt)
     run = named_run(mention, runs)
@@ -87,16 +89,20 @@ class NotebookMentions:
         self._services = services
 
     async def parts(
-        self, tools: RunTools, text_part: TextPart, new_ids: NewPartIds, leave_out: Collection[str]
+        self,
+        tools: RunTools,
+        text_part: TextPart,
+        new_ids: NewPartIds,
+        excluded_names: Collection[str],
     ) -> list[Part]:
-        """Return the parts for a prompt's mentions; ``leave_out`` are names of agents.
+        """Return the parts for a prompt's mentions; ``excluded_names`` are names of agents.
 
         Raises UserError where the prompt is about an error alone, and no such cell failed.
         """
         reader = self._services.kernel.notebook
         if reader is None:
             return []
-        mentions = notebook_mentions(text_part.text, leave_out)[:MAX_MENTIONS]
+        mentions = notebook_mentions(text_part.text, excluded_names)[:MAX_MENTIONS]
         if not mentions:
             return []
         runs = reader.recorded_runs().runs
@@ -112,14 +118,14 @@ class NotebookMentions:
                 new_parts += await self.mention_parts(tools.namespace, mention, runs, new_ids)
             except PermissionDenied:
                 new_parts.append(_denied_note(mention, new_ids))
-            except HiddenVariable as hidden:
-                new_parts.append(engine_text(new_ids, str(hidden), {"mention": mention.target}))
+            except HiddenVariable as error:
+                new_parts.append(engine_text(new_ids, str(error), {"mention": mention.target}))
             except (NotFound, TimeoutError):
                 continue  # a word with an at sign that names no variable, or a kernel that is busy
         has_error = any(
             isinstance(part, NotebookPart) and part.about == "error" for part in new_parts
         )
-        if FIX.match(text_part.text) and has_error:
+        if FIX_REQUEST.match(text_part.text) and has_error:
             new_parts.append(engine_text(new_ids, HOW_TO_FIX, {"fix": True}))
         return new_parts
 
@@ -139,23 +145,27 @@ class NotebookMentions:
             head = VARIABLE_HEAD.format(name=mention.target)
             value = as_data(description, self._services.secrets.clean)
             text = as_note(head, [f"<variables>\n{value}\n</variables>"])
-            return [self._part(new_ids, text, "mention", names=(mention.target,))]
+            return [self._notebook_part(new_ids, text, "mention", names=(mention.target,))]
         run = named_run(mention, runs)
         if run is None or run.hidden:
-            what = f"{mention.kind} {mention.target}".strip()
+            mention_text = f"{mention.kind} {mention.target}".strip()
             sentence = UNKNOWN_CELL if run is None else HIDDEN_CELL
-            if run is None and what == "error":
+            if run is None and mention_text == "error":
                 sentence = NO_ERROR
-            return [engine_text(new_ids, sentence.format(what=what), {"mention": what})]
+            return [
+                engine_text(new_ids, sentence.format(what=mention_text), {"mention": mention_text})
+            ]
         count = self._services.models.count(self._services.rules.policy.estimator)
         clean = self._services.secrets.clean
         if mention.kind != "error":
-            described = run if mention.kind == "cell" else replace(run, source="")
-            piece = cell_text(described, MAX_MENTION_TOKENS, count, clean, markup_text)
-            return [self._part(new_ids, as_note(CELL_HEAD, [piece]), "mention", run)]
-        piece = cell_text(run, MAX_ERROR_TOKENS, count, clean, markup_text)
-        pieces = [piece, *await self._failure_surroundings(namespace, run)]
-        return [self._part(new_ids, as_note(ERROR_HEAD, pieces), "error", run)]
+            described_run = run if mention.kind == "cell" else replace(run, source="")
+            described_text = cell_text(described_run, MAX_MENTION_TOKENS, count, clean, markup_text)
+            return [
+                self._notebook_part(new_ids, as_note(CELL_HEAD, [described_text]), "mention", run)
+            ]
+        described_text = cell_text(run, MAX_ERROR_TOKENS, count, clean, markup_text)
+        note_pieces = [described_text, *await self._failure_surroundings(namespace, run)]
+        return [self._notebook_part(new_ids, as_note(ERROR_HEAD, note_pieces), "error", run)]
 
     async def _failure_surroundings(self, namespace: Namespace | None, run: CellRun) -> list[str]:
         """Return the variables that a failed cell names, and the versions of the packages in it."""
@@ -165,8 +175,8 @@ class NotebookMentions:
             with suppress(Exception):  # the prompt is sent without variables rather than not at all
                 description_task = namespace.list(ShownVariables("names and types", words_in_run))
                 variables = await asyncio.wait_for(description_task, MAX_VARIABLE_SECONDS)
-        named = [variable for variable in variables if variable.name in words_in_run]
-        described_variables = named[:MAX_VARIABLES]
+        named_variables = [variable for variable in variables if variable.name in words_in_run]
+        described_variables = named_variables[:MAX_VARIABLES]
         versions = f"<versions>{', '.join(_versions(run, described_variables))}</versions>"
         if not described_variables:
             return [versions]
@@ -176,7 +186,7 @@ class NotebookMentions:
         text = as_data("\n".join(lines), self._services.secrets.clean)
         return [f"<variables>\n{text}\n</variables>", versions]
 
-    def _part(
+    def _notebook_part(
         self,
         new_ids: NewPartIds,
         text: str,
@@ -213,9 +223,11 @@ def named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | No
 
 def _denied_note(mention: NotebookMention, new_ids: NewPartIds) -> TextPart:
     """Return the note for the model in place of a mention that a rule denies."""
-    what = mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
-    text = DENIED_NOTE.format(what=what.strip())
-    return engine_text(new_ids, text, {"mention": what.strip()})
+    mention_text = (
+        mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
+    )
+    text = DENIED_NOTE.format(what=mention_text.strip())
+    return engine_text(new_ids, text, {"mention": mention_text.strip()})
 
 
 def _words_in(run: CellRun) -> frozenset[str]:
@@ -228,7 +240,7 @@ def _words_in(run: CellRun) -> frozenset[str]:
 
 def _versions(run: CellRun, variables: Sequence[VariableInfo]) -> list[str]:
     """Return Python's version and those of the packages that a failed cell uses, as ``name version``."""
-    roots = dict.fromkeys(
+    package_names = dict.fromkeys(
         [
             *_imported_packages(run.source),
             *(variable.kind.partition(".")[0] for variable in variables),
@@ -236,12 +248,12 @@ def _versions(run: CellRun, variables: Sequence[VariableInfo]) -> list[str]:
         ]
     )
     versions = [f"Python {platform.python_version()}"]
-    for root in roots:
-        module = sys.modules.get(root)
+    for package_name in package_names:
+        module = sys.modules.get(package_name)
         # A module's own dictionary: no lazy module is loaded, no ``__getattr__`` runs.
         version = vars(module).get("__version__") if type(module) is ModuleType else None
         if isinstance(version, str):
-            versions.append(f"{root} {version[:40]}")
+            versions.append(f"{package_name} {version[:MAX_VERSION_CHARS]}")
     return versions[: MAX_VERSIONS + 1]
 
 

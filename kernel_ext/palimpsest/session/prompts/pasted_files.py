@@ -16,12 +16,12 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Value
 
-MAX_BYTES = 6_000_000
+MAX_FILE_BYTES = 6_000_000
 """Maximum bytes of a file: a page's messages have at most 10 MB, and Base64 is a third longer than the bytes."""
 MAX_TEXT_BYTES = 1_000_000
 """Maximum bytes of a text: about 250,000 tokens, more than most windows hold."""
 MAX_NAME_CHARS = 120
-TEXT = "text/plain"
+TEXT_TYPE = "text/plain"
 ATTACHED_TEXT = "The user attached {name}:\n{text}"
 USE_PROJECT_FILE = (
     "Put it into the project's folder and name it with @, so that the agent reads what it needs."
@@ -51,31 +51,31 @@ def pasted_file(services: Services, file: Attachment, model: str | None) -> Past
     """
     store = services.store
     name = file_name(file)
-    data = _content(store, file, name)
-    if len(data) > MAX_BYTES:
-        raise UserError(TOO_LARGE.format(name=name, bytes=len(data), most=MAX_BYTES))
-    image_kind = image_type(data)
-    if image_kind is None:
+    data = _file_bytes(store, file, name)
+    if len(data) > MAX_FILE_BYTES:
+        raise UserError(TOO_LARGE.format(name=name, bytes=len(data), most=MAX_FILE_BYTES))
+    media_type = image_type(data)
+    if media_type is None:
         text = services.secrets.clean(_decoded_text(data, name))
-        fitted = FittedImage(TEXT, text.encode())
+        fitted = FittedImage(TEXT_TYPE, text.encode())
         count = services.models.count(services.rules.policy.estimator)
         tokens = count(ATTACHED_TEXT.format(name=name, text=text))
     else:
-        is_picture = image_kind.startswith("image/")
-        fitted = fit_image(data, name) if is_picture else FittedImage(image_kind, data)
+        is_picture = media_type.startswith("image/")
+        fitted = fit_image(data, name) if is_picture else FittedImage(media_type, data)
         tokens = MEDIA_TOKENS
-    stored = Attachment(mime=fitted.mime, filename=name, url=keep_attachment(store, fitted.url))
-    is_unseen = image_kind is not None and not _takes_pictures(services, model)
-    return PastedFile(attachment=stored, tokens=tokens, unseen=is_unseen)
+    attachment = Attachment(mime=fitted.mime, filename=name, url=keep_attachment(store, fitted.url))
+    is_unseen = media_type is not None and not _takes_pictures(services, model)
+    return PastedFile(attachment=attachment, tokens=tokens, unseen=is_unseen)
 
 
 def attached_text(store: Store, part: FilePart) -> str | None:
     """Return the text that is added to the prompt for a pasted text file; None for any other file."""
-    if part.mime != TEXT or part.source is not None:
+    if part.mime != TEXT_TYPE or part.source is not None:
         return None
     name = file_name(part)
     try:
-        text = _decoded_text(_content(store, part, name), name)
+        text = _decoded_text(_file_bytes(store, part, name), name)
     except UserError as problem:
         return f"The user attached {name}, which cannot be read: {problem}"
     return ATTACHED_TEXT.format(name=name, text=text)
@@ -87,7 +87,7 @@ def file_name(file: Attachment | FilePart) -> str:
     return one_line(name, MAX_NAME_CHARS) or "a file"
 
 
-def _content(store: Store, file: Attachment | FilePart, name: str) -> bytes:
+def _file_bytes(store: Store, file: Attachment | FilePart, name: str) -> bytes:
     try:
         if file.url.startswith("blob:"):
             return store.get_blob(file.url.removeprefix("blob:"))

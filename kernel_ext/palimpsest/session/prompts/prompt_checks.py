@@ -20,8 +20,8 @@ from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Reply
 
-NO_PROMPT = "There is no prompt. Give the words for the agent."
-RECORDING = "Session {id} is a recording of {agent} and is only read; fork it (%agent fork {id}) to go on from it."
+NO_PROMPT_SENTENCE = "There is no prompt. Give the words for the agent."
+RECORDING_SENTENCE = "Session {id} is a recording of {agent} and is only read; fork it (%agent fork {id}) to go on from it."
 TEXT_OPTIONS = ("model", "variant", "agent", "system", "prompt_id")
 REPLY_WORDS = ("once", "always", "reject")
 
@@ -50,8 +50,12 @@ def options_of(options: Mapping[str, Any]) -> PromptOptions:
     option_names = [field.name for field in fields(PromptOptions)]
     for name in options:
         if name not in option_names:
-            close = difflib.get_close_matches(name, option_names, 1)
-            hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(option_names)}."
+            similar_names = difflib.get_close_matches(name, option_names, 1)
+            hint = (
+                f"Did you mean {similar_names[0]}?"
+                if similar_names
+                else f"There are {', '.join(option_names)}."
+            )
             raise UserError(f"A prompt takes no option {name!r}. {hint}")
     tools = options.get("tools")
     if isinstance(tools, Mapping):
@@ -69,13 +73,13 @@ def options_of(options: Mapping[str, Any]) -> PromptOptions:
 def refuse_in_recording(session: SessionInfo | None) -> None:
     """Raise UserError for a session that is another agent's recording, in which no request is sent."""
     if session is not None and session.read_only:
-        raise UserError(RECORDING.format(id=session.id, agent=session.imported_from))
+        raise UserError(RECORDING_SENTENCE.format(id=session.id, agent=session.imported_from))
 
 
 def check_prompt(text: Any, options: PromptOptions) -> None:
     """Raise UserError for an empty prompt or invalid options."""
     if not isinstance(text, str) or not text.strip():
-        raise UserError(NO_PROMPT)
+        raise UserError(NO_PROMPT_SENTENCE)
     for name in TEXT_OPTIONS:
         value = getattr(options, name)
         if value is not None and not isinstance(value, str):
@@ -120,10 +124,10 @@ def answers_of(answers: Sequence[Any]) -> Sequence[Sequence[str]] | None:
     """Return a list of labels or texts for each question; None if no question has an answer."""
     valid_answers = []
     for answer in answers:
-        texts = [answer] if isinstance(answer, str) else answer if answer is not None else []
-        if not isinstance(texts, Sequence) or not all(isinstance(word, str) for word in texts):
+        labels = [answer] if isinstance(answer, str) else answer if answer is not None else []
+        if not isinstance(labels, Sequence) or not all(isinstance(label, str) for label in labels):
             raise UserError(
                 f"An answer is a label, own words or a list of them, not {answer!r:.60}."
             )
-        valid_answers.append(list(texts))
+        valid_answers.append(list(labels))
     return valid_answers if any(valid_answers) else None

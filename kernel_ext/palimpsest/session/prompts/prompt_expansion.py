@@ -68,6 +68,8 @@ AGENT_HINT = (
     "needs to know, and answer with what it reports."
 )
 MAX_FILES = 20
+"""Maximum number of files that one prompt attaches by naming them."""
+MAX_DESCRIPTION_CHARS = 60
 
 
 Announce = Callable[[str, dict[str, Any]], None]
@@ -94,7 +96,7 @@ class Expander:
         """Return the options of a prompt with the agent and model that its command sets."""
         if self._definitions is not None:
             self._definitions.refresh()
-        command, _ = self._command(text)
+        command, _ = self._command_in(text)
         # The options of a command that is a subtask apply to its task, not to the agent that answers.
         if command is None or self._is_subtask(command):
             return options
@@ -114,7 +116,7 @@ class Expander:
 
     def is_plain(self, text: str) -> bool:
         """Return whether a prompt is neither a command nor a task for an agent; only then can it name files and cells."""
-        command, _ = self._command(text)
+        command, _ = self._command_in(text)
         return command is None and not subtasks_in(text, subagents_of(self._agents))
 
     def other_mentions(self, text: str, root: Path, cwd: Path) -> set[str]:
@@ -127,7 +129,7 @@ class Expander:
         mentions = file_mentions(text, set(subagents_of(self._agents)))
         return [file for file in mentions if _is_project_file(root, cwd, file.path)][:MAX_FILES]
 
-    def _command(self, text: str) -> tuple[CustomCommand | None, str]:
+    def _command_in(self, text: str) -> tuple[CustomCommand | None, str]:
         name_and_arguments = command_in(text) if text.lstrip().startswith("/") else None
         if name_and_arguments is None:
             return None, ""
@@ -148,7 +150,7 @@ class Expander:
             return
 
         new_ids = functools.partial(tools.log.ids.part, text_part.session_id, text_part.message_id)
-        command, arguments = self._command(text_part.text)
+        command, arguments = self._command_in(text_part.text)
         if command is not None:
             parts = await self._command_parts(tools, info, text_part, command, arguments, new_ids)
         elif "@" in text_part.text:
@@ -166,8 +168,8 @@ class Expander:
         parts = self._agent_parts(text_part, new_ids)
         if not any(isinstance(part, SubtaskPart) for part in parts):
             parts += await self._project_file_parts(tools, user, text_part, new_ids)
-            leave_out = self.other_mentions(text_part.text, tools.root, tools.cwd)
-            parts += await self._notebook.parts(tools, text_part, new_ids, leave_out)
+            excluded_names = self.other_mentions(text_part.text, tools.root, tools.cwd)
+            parts += await self._notebook.parts(tools, text_part, new_ids, excluded_names)
         return parts
 
     def _agent_parts(self, text_part: TextPart, new_ids: NewPartIds) -> list[Part]:
@@ -197,9 +199,9 @@ class Expander:
         new_ids: NewPartIds,
     ) -> list[Part]:
         """Return the parts with a command's filled template; raises UserError or ModelFailed where that is impossible."""
-        filled = fill_template(command.template, arguments)
+        filled_template = fill_template(command.template, arguments)
         try:
-            text, attached_parts = await self._fill_text(tools, user, filled)
+            text, attached_parts = await self._fill_text(tools, user, filled_template)
         except PermissionDenied as denied:
             raise UserError(f"/{command.name} was not sent. {denied}") from None
         except Aborted:
@@ -216,7 +218,7 @@ class Expander:
                 description=_short_line(command.description or f"/{command.name} {arguments}"),
                 agent=command.agent or "general",
                 command=command.name,
-                model=self._model(command, user),
+                model=self._task_model(command, user),
             )
             return [ignored_prompt, subtask]
         parts: list[Part] = [ignored_prompt, engine_text(new_ids, text, metadata)]
@@ -240,7 +242,7 @@ class Expander:
                 parts += _file_parts(tools.log, new_ids, mention, *content, metadata)
         return parts
 
-    def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
+    def _task_model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
         """Return the model for a command's task, where the command sets one; raises ConfigError."""
         if command.model is None and command.variant is None:
             return None
@@ -262,10 +264,10 @@ class Expander:
                 offset = sum(map(len, texts))
                 texts.append(piece)
                 for mention in file_mentions(piece, subagents):
-                    shifted = dataclasses.replace(
+                    mention_in_text = dataclasses.replace(
                         mention, start=offset + mention.start, end=offset + mention.end
                     )
-                    mentions.setdefault(mention.path, shifted)
+                    mentions.setdefault(mention.path, mention_in_text)
         attached_parts = []
         for mention in list(mentions.values())[:MAX_FILES]:
             content = await self._file_content(tools, user, mention.path)
@@ -380,4 +382,5 @@ def _is_project_file(root: Path, cwd: Path, path: str) -> bool:
 
 def _short_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= 60 else f"{line[:59].rstrip()}…"
+    is_short = len(line) <= MAX_DESCRIPTION_CHARS
+    return line if is_short else f"{line[: MAX_DESCRIPTION_CHARS - 1].rstrip()}…"

@@ -19,9 +19,9 @@ from palimpsest.tools.files.read_tool import MAX_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
 
-MAX_FILES = 20
+MAX_PROMPT_FILES = 20
 FILE_TYPES = "PNG, JPEG, GIF, WebP or PDF"
-FILE_FORMS = (
+WRONG_FILE_SENTENCE = (
     "A file with a prompt is a path, bytes, a data: URL, a figure or a picture, not {given}. Name a text in the "
     "prompt as @path."
 )
@@ -36,9 +36,9 @@ def prompt_files(sources: Any) -> tuple[Attachment, ...]:
     if isinstance(sources, str | bytes | PathLike) or not isinstance(sources, Iterable):
         raise UserError(f"files is a list, such as [figure, 'scan.pdf'], not {sources!r:.60}.")
     files = list(sources)
-    if len(files) > MAX_FILES:
+    if len(files) > MAX_PROMPT_FILES:
         raise UserError(
-            f"At most {MAX_FILES} files go with one prompt, and {len(files)} were given."
+            f"At most {MAX_PROMPT_FILES} files go with one prompt, and {len(files)} were given."
         )
     return tuple(_attachment(file, number) for number, file in enumerate(files, 1))
 
@@ -52,8 +52,10 @@ def _attachment(file: Any, number: int) -> Attachment:
     if mime.startswith("image/"):
         fitted = fit_image(data, name)
     elif len(data) > MAX_DOCUMENT_BYTES:
-        most = f"{MAX_DOCUMENT_BYTES:,}"
-        raise UserError(f"{name} has {len(data):,} bytes; at most {most} can be attached.")
+        max_bytes_text = f"{MAX_DOCUMENT_BYTES:,}"
+        raise UserError(
+            f"{name} has {len(data):,} bytes; at most {max_bytes_text} can be attached."
+        )
     return Attachment(mime=fitted.mime, filename=name, url=fitted.url, source=_source(file))
 
 
@@ -63,9 +65,13 @@ def _source(file: Any) -> FileSource | ResourceSource | None:
         return None
     if isinstance(file, str | PathLike):
         return FileSource(type="file", path=str(Path(file)))
-    space = vars(sys.modules["__main__"])
+    variables = vars(sys.modules["__main__"])
     name = next(
-        (name for name, value in list(space.items()) if value is file and not name.startswith("_")),
+        (
+            name
+            for name, value in list(variables.items())
+            if value is file and not name.startswith("_")
+        ),
         None,
     )
     uri = f"variable:{name}" if name else f"object:{type(file).__name__}"
@@ -86,7 +92,7 @@ def _name_and_bytes(file: Any, name: str) -> tuple[str, bytes]:
             raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     png = _png_of(file)
     if not isinstance(png, bytes):
-        raise UserError(FILE_FORMS.format(given=f"a {type(file).__name__}"))
+        raise UserError(WRONG_FILE_SENTENCE.format(given=f"a {type(file).__name__}"))
     return f"{name}.png", png
 
 
@@ -106,9 +112,9 @@ def _png_of(picture: Any) -> Any:
     """Return an object's PNG representation; None where it has none."""
     figure = picture if hasattr(picture, "savefig") else getattr(picture, "figure", None)
     if figure is not None and hasattr(figure, "savefig"):
-        out = io.BytesIO()
-        figure.savefig(out, format="png", bbox_inches="tight")
-        return out.getvalue()
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", bbox_inches="tight")
+        return buffer.getvalue()
     make_png = getattr(picture, "_repr_png_", None)
     png = make_png() if callable(make_png) else None
     return png[0] if isinstance(png, tuple) else png

@@ -11,17 +11,19 @@ from typing import Literal
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.messages import Messages, UserMessage, typed_texts
 
-_NUMBER = lazy_pattern(r"\$(\d+)")
-_ALL = "$ARGUMENTS"
-_WORD = lazy_pattern(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|(\S+)")
-_SHELL = lazy_pattern(r"!`([^`\n]+)`")
-_FILE = lazy_pattern(r"(?<![\w`@])@([^\s`,;:!?\"'()\[\]{}<>@]*[^\s`,.;:!?\"'()\[\]{}<>@])")
+_NUMBERED_PLACEHOLDER = lazy_pattern(r"\$(\d+)")
+_ALL_ARGUMENTS = "$ARGUMENTS"
+_ARGUMENT = lazy_pattern(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|(\S+)")
+_SHELL_COMMAND = lazy_pattern(r"!`([^`\n]+)`")
+_FILE_MENTION = lazy_pattern(r"(?<![\w`@])@([^\s`,;:!?\"'()\[\]{}<>@]*[^\s`,.;:!?\"'()\[\]{}<>@])")
 _COMMAND = lazy_pattern(r"/([\w][\w./-]*)(?:\s+(.*))?\Z", re.DOTALL)
-_CELL = lazy_pattern(r"(?<![\w`@])@(?:(cell|out)[ \t]+(\d+)|(error)(?:[ \t]+(\d+))?)\b(?!\.\w)")
-_VARIABLE = lazy_pattern(
+_CELL_MENTION = lazy_pattern(
+    r"(?<![\w`@])@(?:(cell|out)[ \t]+(\d+)|(error)(?:[ \t]+(\d+))?)\b(?!\.\w)"
+)
+_VARIABLE_MENTION = lazy_pattern(
     r"(?<![\w`@/.])@([^\W\d]\w*(?:\.[^\W\d]\w*|\[(?:'[^'\n]{1,60}'|\"[^\"\n]{1,60}\"|-?\d{1,9})\])*)"
 )
-_AGENT = lazy_pattern(r"(?<![\w`@/.])@([\w][\w./-]*\w|\w)")
+_AGENT_MENTION = lazy_pattern(r"(?<![\w`@/.])@([\w][\w./-]*\w|\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class FileMention:
 
 
 MentionKind = Literal["cell", "out", "error", "variable"]
-_KINDS: Mapping[str, MentionKind] = {"cell": "cell", "out": "out", "error": "error"}
+_CELL_KINDS: Mapping[str, MentionKind] = {"cell": "cell", "out": "out", "error": "error"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def split_arguments(arguments: str) -> list[str]:
     """Split arguments at whitespace; a quoted text is one argument."""
     return [
         re.sub(r"\\(.)", r"\1", double_quoted) if double_quoted else single_quoted or unquoted
-        for double_quoted, single_quoted, unquoted in _WORD.findall(arguments)
+        for double_quoted, single_quoted, unquoted in _ARGUMENT.findall(arguments)
     ]
 
 
@@ -85,12 +87,12 @@ def fill_template(template: str, arguments: str) -> str:
 
     Arguments are added at the end of a template without any placeholder.
     """
-    numbers = [int(number) for number in _NUMBER.findall(template)]
+    numbers = [int(number) for number in _NUMBERED_PLACEHOLDER.findall(template)]
     highest_number = max(numbers, default=0)
     values = split_arguments(arguments)
 
     def value_of(placeholder: "re.Match[str]") -> str:
-        if placeholder[0] == _ALL:
+        if placeholder[0] == _ALL_ARGUMENTS:
             return arguments
         number = int(placeholder[1])
         if number == 0:
@@ -100,8 +102,10 @@ def fill_template(template: str, arguments: str) -> str:
         return values[number - 1] if number <= len(values) else ""
 
     # One pass, so that a placeholder within the arguments is not replaced.
-    text = re.sub(rf"{_NUMBER.pattern}|{re.escape(_ALL)}", value_of, template)
-    if not highest_number and _ALL not in template and arguments.strip():
+    text = re.sub(
+        rf"{_NUMBERED_PLACEHOLDER.pattern}|{re.escape(_ALL_ARGUMENTS)}", value_of, template
+    )
+    if not highest_number and _ALL_ARGUMENTS not in template and arguments.strip():
         text = f"{text}\n\n{arguments.strip()}"
     return text.strip()
 
@@ -110,7 +114,7 @@ def shell_pieces_of(text: str) -> list[str | PromptShellCommand]:
     """Split a text at the shell commands in it."""
     pieces: list[str | PromptShellCommand] = []
     end = 0
-    for match in _SHELL.finditer(text):
+    for match in _SHELL_COMMAND.finditer(text):
         pieces += [text[end : match.start()], PromptShellCommand(match[1].strip())]
         end = match.end()
     return [*pieces, text[end:]]
@@ -119,7 +123,7 @@ def shell_pieces_of(text: str) -> list[str | PromptShellCommand]:
 def file_mentions(text: str, excluded_names: Collection[str] = ()) -> list[FileMention]:
     """Return the paths that a prompt names with an at sign, each once, in order, except ``excluded_names``."""
     mentions: dict[str, FileMention] = {}
-    for match in _FILE.finditer(text):
+    for match in _FILE_MENTION.finditer(text):
         if match[1] not in excluded_names:
             mentions.setdefault(match[1], FileMention(match[1], match.start(), match.end()))
     return list(mentions.values())
@@ -132,14 +136,14 @@ def notebook_mentions(text: str, excluded_names: Collection[str] = ()) -> list[N
     """
     mentions: dict[tuple[str, str], NotebookMention] = {}
     cell_starts: set[int] = set()
-    for match in _CELL.finditer(text):
-        kind, target = _KINDS[match[1] or match[3]], match[2] or match[4] or ""
+    for match in _CELL_MENTION.finditer(text):
+        kind, target = _CELL_KINDS[match[1] or match[3]], match[2] or match[4] or ""
         if kind in excluded_names:
             continue
         cell_starts.add(match.start())
         mention = NotebookMention(kind, target, match.start(), match.end())
         mentions.setdefault((kind, target), mention)
-    for match in _VARIABLE.finditer(text):
+    for match in _VARIABLE_MENTION.finditer(text):
         if match[1] in excluded_names or match.start() in cell_starts:
             continue
         mention = NotebookMention("variable", match[1], match.start(), match.end())
@@ -163,7 +167,11 @@ def mentioned_cells(messages: Messages) -> frozenset[str]:
 
 def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
     """Return the mentions of these agents in a text, in order."""
-    return [AgentMention(m[1], m.start(), m.end()) for m in _AGENT.finditer(text) if m[1] in agents]
+    return [
+        AgentMention(m[1], m.start(), m.end())
+        for m in _AGENT_MENTION.finditer(text)
+        if m[1] in agents
+    ]
 
 
 def subtasks_in(text: str, agents: Collection[str]) -> list[tuple[str, str]]:

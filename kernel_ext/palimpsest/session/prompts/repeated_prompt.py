@@ -8,7 +8,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message, Messages, UserMessage, typed_texts
 from palimpsest.transcript.parts import Attachment, FilePart, is_of_cell
 
-NO_PROMPT = "No prompt of a person stands there, so nothing can be sent again."
+NO_PROMPT_SENTENCE = "No prompt of a person stands there, so nothing can be sent again."
 
 
 def prompt_at(messages: Messages, message_id: str) -> Message:
@@ -20,7 +20,7 @@ def prompt_at(messages: Messages, message_id: str) -> Message:
         if message.id == message_id:
             break
     if prompt is None:
-        raise UserError(NO_PROMPT)
+        raise UserError(NO_PROMPT_SENTENCE)
     return prompt
 
 
@@ -28,7 +28,7 @@ def repeated_prompt(prompt: Message, model: str | None = None) -> tuple[str, Pro
     """Return a prompt's text and options; ``model`` replaces the model that answered before."""
     info = prompt.info
     if not isinstance(info, UserMessage):
-        raise UserError(NO_PROMPT)
+        raise UserError(NO_PROMPT_SENTENCE)
     return "\n\n".join(_prompt_texts(prompt)), PromptOptions(
         model=model or info.model.id,
         variant=None if model else info.model.variant,

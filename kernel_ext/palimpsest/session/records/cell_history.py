@@ -29,15 +29,15 @@ MAX_PROMPT_CHARS = 120
 
 def named_cell(name: str, runs: Iterable[CellRun]) -> tuple[str, int | None]:
     """Return id and number of the cell whose newest run has ``name`` as its number or id; ``name`` itself and None where none ran."""
-    with_id = [run for run in runs if run.cell_id]
-    newest = next(
-        (run for run in reversed(with_id) if name in (str(run.number), run.cell_id)), None
+    runs_with_id = [run for run in runs if run.cell_id]
+    newest_run = next(
+        (run for run in reversed(runs_with_id) if name in (str(run.number), run.cell_id)), None
     )
-    return (name, None) if newest is None else (str(newest.cell_id), newest.number)
+    return (name, None) if newest_run is None else (str(newest_run.cell_id), newest_run.number)
 
 
 def cell_history(
-    cell: str,
+    cell_id: str,
     number: int | None,
     session: SessionInfo,
     messages: Messages,
@@ -46,7 +46,9 @@ def cell_history(
     """Return what the calls of a session did to a cell, without what was rejected before it was made."""
     records = tuple(records)
     message_ids = numbered_requests(records)
-    request_numbers = {message_id: place for place, message_id in enumerate(message_ids, 1)}
+    request_numbers = {
+        message_id: request_number for request_number, message_id in enumerate(message_ids, 1)
+    }
     repliers = _repliers(records)
     changes: list[WrittenCell] = []
     prompt = ""
@@ -70,32 +72,32 @@ def cell_history(
                     change=change,
                 )
                 for change in changes_of_call(part)
-                if change.cell == cell and (change.state != "rejected" or change.undone)
+                if change.cell == cell_id and (change.state != "rejected" or change.undone)
             ]
-    return CellHistory(cell=cell, number=number, changes=tuple(changes))
+    return CellHistory(cell=cell_id, number=number, changes=tuple(changes))
 
 
 def history_elsewhere(
-    cell: str, number: int | None, store: Store, sessions: Sequence[str]
+    cell_id: str, number: int | None, store: Store, session_ids: Sequence[str]
 ) -> CellHistory:
     """Return what the first of some sessions that changed a cell did to it; no changes where none did; blocks."""
-    for session_id in sessions:
+    for session_id in session_ids:
         with suppress(NotFound):  # it was deleted meanwhile, or the name is nobody's
-            if not _has_changed(cell, store.read(session_id, only=("message.part.updated",))):
+            if not _has_changed(cell_id, store.read(session_id, only=("message.part.updated",))):
                 continue
             state = store.load(session_id)
             if state.session is None:
                 continue
             records = store.read(session_id, only=HISTORY_EVENTS)
-            history = cell_history(cell, number, state.session, state.messages(), records)
+            history = cell_history(cell_id, number, state.session, state.messages(), records)
             if history.changes:
                 return history.model_copy(update={"is_elsewhere": True})
-    return CellHistory(cell=cell, number=number)
+    return CellHistory(cell=cell_id, number=number)
 
 
-def _has_changed(cell: str, records: Iterable[Record]) -> bool:
+def _has_changed(cell_id: str, records: Iterable[Record]) -> bool:
     return any(
-        change.cell == cell
+        change.cell == cell_id
         for record in records
         if isinstance(record.event, PartUpdated) and isinstance(record.event.part, ToolPart)
         for change in changes_of_call(record.event.part)
@@ -104,14 +106,14 @@ def _has_changed(cell: str, records: Iterable[Record]) -> bool:
 
 def _repliers(records: Iterable[Record]) -> dict[str, str]:
     """Return who answered the newest question of each call, by the call's id."""
-    calls: dict[str, str] = {}
+    call_id_by_ask_id: dict[str, str] = {}
     repliers: dict[str, str] = {}
     for record in records:
         match record.event:
             case PermissionAsked(ask=ask) if ask.call_id is not None:
-                calls[ask.id] = ask.call_id
-            case PermissionReplied(ask_id=ask_id, reply=reply) if ask_id in calls:
-                repliers[calls[ask_id]] = reply.by
+                call_id_by_ask_id[ask.id] = ask.call_id
+            case PermissionReplied(ask_id=ask_id, reply=reply) if ask_id in call_id_by_ask_id:
+                repliers[call_id_by_ask_id[ask_id]] = reply.by
             case _:
                 pass
     return repliers

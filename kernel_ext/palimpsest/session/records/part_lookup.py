@@ -68,8 +68,8 @@ def _find_by_word(messages: Messages, name: str) -> Target:
     if name == SUMMARY:
         summaries = [message for message in messages if is_summary(message)]
         # A failed summary hides nothing, so an older good one is meant, if there is any.
-        good = [message for message in summaries if is_used(message)]
-        for message in (*good[-1:], *summaries[-1:]):
+        good_summaries = [message for message in summaries if is_used(message)]
+        for message in (*good_summaries[-1:], *summaries[-1:]):
             return Target(message)
         raise NotFound("There is no summary in this session yet.")
     for message in reversed(messages):
@@ -79,11 +79,15 @@ def _find_by_word(messages: Messages, name: str) -> Target:
     raise NotFound("There is no tool call in this session yet.")
 
 
-def _is_piece_of(identifier: str, id_piece: str) -> bool:
+def _is_piece_of(full_id: str, id_piece: str) -> bool:
     if len(id_piece.removeprefix("prt_").removeprefix("msg_")) < MIN_PIECE_CHARS:
         return False
-    bare = identifier.partition("_")[2]
-    return identifier.startswith(id_piece) or bare.startswith(id_piece) or bare.endswith(id_piece)
+    id_without_prefix = full_id.partition("_")[2]
+    return (
+        full_id.startswith(id_piece)
+        or id_without_prefix.startswith(id_piece)
+        or id_without_prefix.endswith(id_piece)
+    )
 
 
 def describe_target(target: Target) -> str:
@@ -100,9 +104,11 @@ def describe_target(target: Target) -> str:
     if is_summary(target.message):
         return f"the summary {excerpt}".rstrip()
     is_answer = isinstance(target.message.info, AssistantMessage)
-    calls = sum(isinstance(other, ToolPart) for other in target.parts)
-    with_calls = f" with its {'call' if calls == 1 else f'{calls} calls'}" if calls else ""
-    return f"the {'answer' if is_answer else 'prompt'} {excerpt}".rstrip() + with_calls
+    call_count = sum(isinstance(other, ToolPart) for other in target.parts)
+    calls_text = (
+        f" with its {'call' if call_count == 1 else f'{call_count} calls'}" if call_count else ""
+    )
+    return f"the {'answer' if is_answer else 'prompt'} {excerpt}".rstrip() + calls_text
 
 
 def is_used(summary: Message) -> bool:

@@ -33,45 +33,51 @@ class PromptPage:
 def prompt_page(
     summaries: Sequence[SessionSummary],
     typed_prompts: TypedPrompts,
-    first_session: str,
+    first_session_id: str,
     cursor: str | None = None,
 ) -> PromptPage:
-    """Return a page of prompts: those of the session ``first_session``, then of the others, the newest sessions first.
+    """Return a page of prompts: those of the session ``first_session_id``, then of the others, the newest sessions first.
 
     Raises UserError for a cursor that no page has.
     """
-    typed_here = [
+    typed_summaries = [
         summary
         for summary in summaries
-        if summary.id == first_session or (summary.parent_id is None and not summary.imported_from)
+        if summary.id == first_session_id
+        or (summary.parent_id is None and not summary.imported_from)
     ]
-    typed_here.sort(key=lambda summary: (summary.id != first_session, -summary.updated, summary.id))
-    session_ids = [summary.id for summary in typed_here]
-    first_place, skipped_count = next(iter(session_ids), ""), 0
+    typed_summaries.sort(
+        key=lambda summary: (summary.id != first_session_id, -summary.updated, summary.id)
+    )
+    session_ids = [summary.id for summary in typed_summaries]
+    cursor_session_id, skipped_count = next(iter(session_ids), ""), 0
     if cursor is not None:
-        first_place, skipped_count = _parse_cursor(cursor)
+        cursor_session_id, skipped_count = _parse_cursor(cursor)
     prompts: list[str] = []
-    chars = 0
-    places = _prompts_from(session_ids, typed_prompts, first_place, skipped_count)
-    for session_id, number, text in places:
-        if len(prompts) == MAX_PROMPTS or (prompts and chars + len(text) > MAX_PAGE_CHARS):
+    page_chars = 0
+    later_prompts = _prompts_from(session_ids, typed_prompts, cursor_session_id, skipped_count)
+    for session_id, number, text in later_prompts:
+        if len(prompts) == MAX_PROMPTS or (prompts and page_chars + len(text) > MAX_PAGE_CHARS):
             return PromptPage(tuple(prompts), f"{session_id}:{number}")
         if len(text) <= MAX_PROMPT_CHARS and text != (prompts[-1] if prompts else None):
             prompts.append(text)
-            chars += len(text)
+            page_chars += len(text)
     return PromptPage(tuple(prompts))
 
 
 def _prompts_from(
-    sessions: Sequence[str], typed_prompts: TypedPrompts, first_place: str, skipped_count: int
+    session_ids: Sequence[str],
+    typed_prompts: TypedPrompts,
+    cursor_session_id: str,
+    skipped_count: int,
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield the prompts from a place on, each with its session and its number from the newest."""
+    """Yield the prompts from a cursor on, each with its session's id and its number from the newest."""
     # If the session of the cursor was deleted since, the sessions after it are unknown: begin with all.
-    start = sessions.index(first_place) if first_place in sessions else 0
-    for session_id in sessions[start:]:
+    start_index = session_ids.index(cursor_session_id) if cursor_session_id in session_ids else 0
+    for session_id in session_ids[start_index:]:
         newest_first = list(reversed(typed_prompts(session_id)))
         for number, text in enumerate(newest_first):
-            if session_id != first_place or number >= skipped_count:
+            if session_id != cursor_session_id or number >= skipped_count:
                 yield session_id, number, text
 
 

@@ -29,7 +29,8 @@ from palimpsest.transcript.parts import (
 
 EARLIER_MESSAGES = "earlier"
 """The name by which the model recalls the messages that the newest summary replaces."""
-ALL_CHARS = 10**9
+MAX_TITLE_CHARS = 80
+UNREACHED_CHARS = 10**9
 """A limit of characters that no output reaches."""
 
 
@@ -53,10 +54,10 @@ class SessionArchive:
     def _find_text(self, name: str) -> ArchivedText:
         messages, decisions = self._whole_history()
         if name == EARLIER_MESSAGES:
-            earlier = self._replaced_messages(messages, decisions)
-            if earlier is None:
+            earlier_text = self._replaced_messages(messages, decisions)
+            if earlier_text is None:
                 raise UserError("No summary stands for earlier messages; all of them are here.")
-            return earlier
+            return earlier_text
         try:
             target = find_part(messages, name)
         except NotFound:
@@ -77,33 +78,33 @@ class SessionArchive:
     def _hidden_texts(self) -> list[ArchivedText]:
         messages, decisions = self._whole_history()
         effective_decisions = EffectiveDecisions(decisions)
-        texts = [self._replaced_messages(messages, decisions)]
+        archived_texts = [self._replaced_messages(messages, decisions)]
         for message in View(messages, decisions).folded_messages():
             for part in message.parts:
                 reduction = effective_decisions.reduction(part.id, message.id)
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
-                    texts.append(self._archived_target(Target(message, part), (part,)))
-        return [archived for archived in texts if archived is not None]
+                    archived_texts.append(self._archived_target(Target(message, part), (part,)))
+        return [text for text in archived_texts if text is not None]
 
     def _replaced_messages(
         self, messages: Messages, decisions: tuple[Decision, ...]
     ) -> ArchivedText | None:
         """Return the messages that the newest summary replaces, in their original wording."""
         visible_ids = {message.id for message in View(messages, decisions).folded_messages()}
-        replaced = [message for message in messages if message.id not in visible_ids]
-        if not replaced:
+        replaced_messages = [message for message in messages if message.id not in visible_ids]
+        if not replaced_messages:
             return None
         effective_decisions = EffectiveDecisions(decisions)
         full_messages = tuple(
             self._full_message(message, _recallable_parts(Target(message), effective_decisions))
-            for message in replaced
+            for message in replaced_messages
         )
-        text = serialize_messages(full_messages, ALL_CHARS)
+        text = serialize_messages(full_messages, UNREACHED_CHARS)
         return ArchivedText(EARLIER_MESSAGES, "Earlier messages", text)
 
     def _archived_target(self, target: Target, parts: Sequence[Part]) -> ArchivedText:
         return ArchivedText(
-            short_id(target.id), _title(target), self._text_of_target(target, parts)
+            short_id(target.id), _target_title(target), self._text_of_target(target, parts)
         )
 
     def _full_message(self, message: Message, parts: Sequence[Part]) -> Message:
@@ -112,10 +113,10 @@ class SessionArchive:
     def _text_of_target(self, target: Target, parts: Sequence[Part]) -> str:
         if target.part is None:
             full_message = self._full_message(target.message, parts)
-            return serialize_messages((full_message,), ALL_CHARS)
+            return serialize_messages((full_message,), UNREACHED_CHARS)
         match target.part:
             case ToolPart(state=ToolCompleted()):
-                return whole_output(target.part, self._blobs(target.part))
+                return whole_output(target.part, self._stored_output_by_hash(target.part))
             case ToolPart(state=ToolFailed(error=error, metadata=metadata)):
                 output = metadata.get("output")
                 return f"{error}\n{output}" if isinstance(output, str) else error
@@ -129,11 +130,11 @@ class SessionArchive:
             return part
         if part.state.blob is None:
             return part
-        full_text = whole_output(part, self._blobs(part))
+        full_text = whole_output(part, self._stored_output_by_hash(part))
         full_state = part.state.model_copy(update={"output": full_text})
         return part.model_copy(update={"state": full_state})
 
-    def _blobs(self, part: ToolPart) -> dict[str, str]:
+    def _stored_output_by_hash(self, part: ToolPart) -> dict[str, str]:
         state = part.state
         if not isinstance(state, ToolCompleted) or state.blob is None:
             return {}
@@ -167,10 +168,10 @@ def _recallable_parts(target: Target, effective_decisions: EffectiveDecisions) -
     )
 
 
-def _title(target: Target) -> str:
+def _target_title(target: Target) -> str:
     part = target.part
     if isinstance(part, ToolPart):
-        return f"Output of {part.tool} {subject(part.state.input)}".strip()[:80]
+        return f"Output of {part.tool} {subject(part.state.input)}".strip()[:MAX_TITLE_CHARS]
     if isinstance(part, NotebookPart):
         return "Cells that the user ran"
     return "A message" if part is None else "Text of a message"

@@ -65,13 +65,15 @@ def search_page(
     """
     if query.limit < 1 or query.number < 1:
         raise UserError("A page has at least one session, and pages are counted from 1.")
-    of_kind = (summary for summary in summaries if _has_kind(summary, query))
-    matching_sessions = [summary for summary in of_kind if _has_words(summary, query, prompts)]
+    filtered_summaries = (summary for summary in summaries if _passes_filters(summary, query))
+    matching_sessions = [
+        summary for summary in filtered_summaries if _has_words(summary, query, prompts)
+    ]
     matching_sessions.sort(key=_sort_key)
     first_index = (query.number - 1) * query.limit
     if query.cursor is not None:
-        last_before = _parse_cursor(query.cursor)
-        first_index = bisect.bisect_right(matching_sessions, last_before, key=_sort_key)
+        cursor_key = _parse_cursor(query.cursor)
+        first_index = bisect.bisect_right(matching_sessions, cursor_key, key=_sort_key)
     rows = tuple(matching_sessions[first_index : first_index + query.limit])
     has_more = first_index + len(rows) < len(matching_sessions) or unread_count > 0
     cursor = _cursor(rows[-1]) if has_more and rows else None
@@ -83,7 +85,7 @@ def _sort_key(summary: SessionSummary) -> tuple[int, str]:
     return -summary.updated, summary.id
 
 
-def _has_kind(summary: SessionSummary, query: Query) -> bool:
+def _passes_filters(summary: SessionSummary, query: Query) -> bool:
     if not query.children and summary.parent_id is not None:
         return False
     return query.archived is None or query.archived == (summary.archived is not None)
@@ -118,15 +120,19 @@ def _parse_cursor(cursor: str) -> tuple[int, str]:
 def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple[str, ...]:
     """Return the ids of a session and all its descendants, children before parents."""
     child_ids = [summary.id for summary in summaries if summary.parent_id == session_id]
-    below = (descendant for child in child_ids for descendant in with_children(summaries, child))
-    return (*below, session_id)
+    descendant_ids = (
+        descendant for child in child_ids for descendant in with_children(summaries, child)
+    )
+    return (*descendant_ids, session_id)
 
 
 def matches_id(session_id: str, id_piece: str) -> bool:
     """Return whether a text names a session: by the beginning of its id, or by enough of its end."""
-    bare = session_id.partition("_")[2]
+    id_without_prefix = session_id.partition("_")[2]
     is_long_enough = len(id_piece) >= MIN_PIECE_CHARS
-    return session_id.startswith(id_piece) or (is_long_enough and bare.endswith(id_piece))
+    return session_id.startswith(id_piece) or (
+        is_long_enough and id_without_prefix.endswith(id_piece)
+    )
 
 
 def typed_prompts(store: Store, session_id: str) -> list[str]:

@@ -59,13 +59,13 @@ class RecordedAnswers:
     _live_state: Callable[[str], State | None]
     """Returns the state of a session that this kernel writes."""
     _loaded_turns: dict[str, "_LoadedTurns"] = field(default_factory=dict)
-    _notes: dict[str, list[Record]] = field(default_factory=dict)
+    _records_by_session: dict[str, list[Record]] = field(default_factory=dict)
 
     def mode(self, notebook: str | None) -> ReplayMode:
         """Return whether the notebook's cells show recorded answers; a setting overrides the notebook's own switch."""
         mode = self._services.kernel.replay_mode
-        fixed = mode != "ask" or self._services.rules.locked_settings.locked_by("replay")
-        return "never" if not fixed and self._is_switched_off(notebook) else mode
+        is_fixed = mode != "ask" or self._services.rules.locked_settings.locked_by("replay")
+        return "never" if not is_fixed and self._is_switched_off(notebook) else mode
 
     def switch_replay(self, notebook: str | None, *, is_on: bool) -> None:
         """Switch the recorded answers of a notebook's cells on, or have its cells send their prompts each time."""
@@ -104,24 +104,28 @@ class RecordedAnswers:
             current: The id of the session that the prompt would go to; empty where it would be created.
             sends_anew: Whether the cell begins a new session, so that only first turns of sessions are considered.
             only_this: Whether the cell names its session, so that no other is searched.
-            reached_turns: By session, the start of the newest turn that this run of the notebook has reached.
+            reached_turns: By session id, the start of the newest turn that this run of the notebook has reached, in milliseconds
+                since 1970.
             began_ms: The start of this run of the notebook, in milliseconds since 1970.
         """
         newest_found = FoundAnswer()
         if current and not sends_anew:
-            reached_turn = reached_turns.get(current, 0)
-            newest_found = await self._find_in_session(current, prompt, reached_turn, began_ms)
+            current_turn_ms = reached_turns.get(current, 0)
+            newest_found = await self._find_in_session(current, prompt, current_turn_ms, began_ms)
             is_known = newest_found.turn is not None or newest_found.unanswered_reason != "new"
-            if is_known or only_this or reached_turn:
+            if is_known or only_this or current_turn_ms:
                 return newest_found
         deadline = time.monotonic() + MAX_SEARCH_SECONDS
-        name, except_id = self._notebook_name(notebook), current if not sends_anew else ""
-        for summary in await self._other_sessions(name, except_id):
+        notebook_name, excluded_id = (
+            self._notebook_name(notebook),
+            current if not sends_anew else "",
+        )
+        for summary in await self._other_sessions(notebook_name, excluded_id):
             if time.monotonic() > deadline:
                 return replace(newest_found, has_history=True)
-            since = reached_turns.get(summary.id, 0)
+            reached_turn_ms = reached_turns.get(summary.id, 0)
             answer = await self._find_in_session(
-                summary.id, prompt, since, began_ms, only_first=sends_anew
+                summary.id, prompt, reached_turn_ms, began_ms, only_first=sends_anew
             )
             if answer.turn is not None or (answer.unanswered_reason != "new" and not sends_anew):
                 return answer
@@ -130,7 +134,9 @@ class RecordedAnswers:
     async def calls(self, turn: RecordedTurn) -> tuple[RecordedCall, ...]:
         """Return the calls of Python in a turn and its tasks that ran to their end, in order."""
         return tuple(
-            await self._calls(turn.session_id, turn.messages, MAX_TASK_DEPTH, {turn.session_id})
+            await self._calls_of_messages(
+                turn.session_id, turn.messages, MAX_TASK_DEPTH, {turn.session_id}
+            )
         )
 
     async def may_run(self, call: RecordedCall, agent: str, *, yes: bool) -> MayRun:
@@ -140,22 +146,22 @@ class RecordedAnswers:
         the cell answers questions with yes; but never if a rule denies it now.
         """
         services, effective_rules = self._services, self._services.rules.effective_rules
-        session = await self._session(call.session_id)
+        session = await self._read_session(call.session_id)
         agent_definition = services.agents.known_agents.get(agent)
         agent_rules = agent_definition.rules if agent_definition is not None else ()
         rules = effective_rules.rules_of(session, services.rules.base_rules, agent_rules)
         answers = effective_rules.answers_of(session)
         if session is not None:
-            answers = (*answers, *effective_rules.held_rules(session))
+            answers = (*answers, *effective_rules.applicable_rules(session))
         verdicts = [decide_call("python", [call.code], rules, answers)]
         if commands := shell_commands(call.code):
             verdicts.append(decide_call("bash", commands, rules, answers))
         if any(isinstance(verdict, Denied) for verdict in verdicts):
             return "denied"
-        asking = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]
-        if any(must_ask.locked for must_ask in asking):
+        must_asks = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]
+        if any(must_ask.locked for must_ask in must_asks):
             return "locked"
-        if not asking or yes:
+        if not must_asks or yes:
             return "yes"
         is_approved = services.rules.approved_code.is_approved(call.session_id, call.code)
         return "yes" if is_approved else "ask"
@@ -170,7 +176,7 @@ class RecordedAnswers:
 
     async def costs_nothing(self, model: str | None, session_id: str) -> bool:
         """Return whether the rehearsal model would answer a prompt to a session, which spends nothing."""
-        session = await self._session(session_id) if session_id else None
+        session = await self._read_session(session_id) if session_id else None
         session_model = session.model if session is not None else None
         session_name = session_model.id if session_model is not None else None
         try:
@@ -179,13 +185,13 @@ class RecordedAnswers:
             return False
         return name.startswith("rehearsal/")
 
-    async def _other_sessions(self, notebook: str, except_id: str) -> Sequence[SessionSummary]:
-        listed = await asyncio.to_thread(self._services.store.list)
+    async def _other_sessions(self, notebook: str, excluded_id: str) -> Sequence[SessionSummary]:
+        summaries = await asyncio.to_thread(self._services.store.list)
         return [
             summary
-            for summary in listed
+            for summary in summaries
             if summary.parent_id is None
-            and summary.id != except_id
+            and summary.id != excluded_id
             and notebook in ("", summary.notebook)
         ][:MAX_SESSIONS]
 
@@ -193,26 +199,26 @@ class RecordedAnswers:
         self,
         session_id: str,
         prompt: CellPrompt,
-        reached_turn: int,
+        reached_turn_ms: int,
         began_ms: int,
         *,
         only_first: bool = False,
     ) -> FoundAnswer:
         turns = await self._turns(session_id)
-        verdict = find_recorded(turns[:1] if only_first else turns, prompt, reached_turn)
+        verdict = find_recorded(turns[:1] if only_first else turns, prompt, reached_turn_ms)
         own_turns = [
             turn for turn in turns if turn.cell_id is not None and turn.cell_id == prompt.cell_id
         ]
-        earlier_id = own_turns[-1].id if own_turns else ""
+        earlier_turn_id = own_turns[-1].id if own_turns else ""
         if isinstance(verdict, RecordedTurn):
             return FoundAnswer(verdict, session_id=session_id, has_history=True)
-        known_session = session_id if verdict != "new" else ""
+        known_session_id = session_id if verdict != "new" else ""
         has_history = any(turn.asked_ms < began_ms for turn in turns)
-        return FoundAnswer(None, verdict, known_session, has_history, earlier_id)
+        return FoundAnswer(None, verdict, known_session_id, has_history, earlier_turn_id)
 
     async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:
         """Return the records of a turn's questions, answers and decisions, and of its prompt's delivery."""
-        records = self._notes.setdefault(turn.session_id, [])
+        records = self._records_by_session.setdefault(turn.session_id, [])
         read_records = functools.partial(
             self._services.store.read,
             turn.session_id,
@@ -220,8 +226,8 @@ class RecordedAnswers:
             only=TURN_RECORDS,
         )
         with suppress(PalimpsestError, OSError):
-            full = await self._flushed_id(turn.session_id)
-            if full == turn.session_id:
+            full_id = await self._flushed_id(turn.session_id)
+            if full_id == turn.session_id:
                 records += await asyncio.to_thread(lambda: list(read_records()))
         ids = {turn.id} | {message.id for message in turn.messages}
         return tuple(record for record in records if _is_about(record, ids))
@@ -236,20 +242,20 @@ class RecordedAnswers:
         if live_state is not None and not live_state.is_partial:
             return _visible_turns(recorded_turns(session_id, live_state.messages()), live_state)
         loaded_turns = self._loaded_turns.get(session_id)
-        revert = _reverted_message(live_state)
-        if live_state is None or loaded_turns is None or loaded_turns.revert != revert:
+        reverted_message_id = _reverted_message_id(live_state)
+        if live_state is None or loaded_turns is None or loaded_turns.revert != reverted_message_id:
             state = await self._loaded_state(session_id)
             if state is None:
                 return ()
             turns = await asyncio.to_thread(lambda: recorded_turns(session_id, state.messages()))
             if live_state is None:
                 return _visible_turns(turns, state)
-            loaded_turns = self._loaded_turns[session_id] = _LoadedTurns(turns, revert)
-        newer = {turn.id: turn for turn in recorded_turns(session_id, live_state.messages())}
-        turns_by_id = {turn.id: turn for turn in loaded_turns.turns} | newer
+            loaded_turns = self._loaded_turns[session_id] = _LoadedTurns(turns, reverted_message_id)
+        newer_turns = {turn.id: turn for turn in recorded_turns(session_id, live_state.messages())}
+        turns_by_id = {turn.id: turn for turn in loaded_turns.turns} | newer_turns
         return _visible_turns(tuple(turns_by_id.values()), live_state)
 
-    async def _session(self, session_id: str) -> SessionInfo | None:
+    async def _read_session(self, session_id: str) -> SessionInfo | None:
         """Return a session's own record; None where it cannot be read."""
         live = self._live_state(session_id)
         if live is not None:
@@ -266,29 +272,36 @@ class RecordedAnswers:
 
     async def _loaded_state(self, session_id: str) -> State | None:
         try:
-            full = await self._flushed_id(session_id)
-            return await asyncio.to_thread(self._services.store.load, full)
+            full_id = await self._flushed_id(session_id)
+            return await asyncio.to_thread(self._services.store.load, full_id)
         except (PalimpsestError, OSError):
             return None  # deleted meanwhile, or not readable
 
-    async def _calls(
+    async def _calls_of_messages(
         self, session_id: str, messages: Messages, depth: int, visited: set[str], shown_in: str = ""
     ) -> list[RecordedCall]:
         calls: list[RecordedCall] = []
         for part in parts_of(messages):
             if not isinstance(part, ToolPart):
                 continue
-            place = shown_in or part.call_id
+            shown_call_id = shown_in or part.call_id
             if part.tool == "python" and _is_completed_code(part):
-                calls.append(RecordedCall(part, session_id, place))
+                calls.append(RecordedCall(part, session_id, shown_call_id))
             metadata: Mapping[str, Any] = getattr(part.state, "metadata", None) or {}
-            task = metadata.get("task") if part.tool == "task" else None
-            if not isinstance(task, str) or not task or not depth or task in visited:
+            task_session_id = metadata.get("task") if part.tool == "task" else None
+            if (
+                not isinstance(task_session_id, str)
+                or not task_session_id
+                or not depth
+                or task_session_id in visited
+            ):
                 continue
-            visited.add(task)  # a task that is continued names the same session again
-            state = await self._state(task)
+            visited.add(task_session_id)  # a task that is continued names the same session again
+            state = await self._state(task_session_id)
             if state is not None:
-                calls += await self._calls(task, state.messages(), depth - 1, visited, place)
+                calls += await self._calls_of_messages(
+                    task_session_id, state.messages(), depth - 1, visited, shown_call_id
+                )
         return calls
 
 
@@ -305,7 +318,7 @@ class _LoadedTurns:
     """The first message that was reverted then; after a change, messages may have been removed permanently."""
 
 
-def _reverted_message(state: State | None) -> str | None:
+def _reverted_message_id(state: State | None) -> str | None:
     """Return the first message that is reverted; None where none is."""
     session = state.session if state is not None else None
     revert = (session.revert if session is not None else None) or {}
@@ -315,7 +328,7 @@ def _reverted_message(state: State | None) -> str | None:
 
 def _visible_turns(turns: tuple[RecordedTurn, ...], state: State) -> tuple[RecordedTurn, ...]:
     """Return a session's turns without those that are reverted, in whole or in part."""
-    first_hidden = _reverted_message(state)
+    first_hidden = _reverted_message_id(state)
     if first_hidden is None:
         return turns
     ids = [{turn.id, *(message.id for message in turn.messages)} for turn in turns]

@@ -15,7 +15,7 @@ from palimpsest.session.prompts.answers import collect_answer, tool_switches
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart, TextPart
 
-COMPACT = "%agent compact"
+COMPACT_COMMAND = "%agent compact"
 
 
 def answer_of(turn: RecordedTurn) -> Answer:
@@ -26,7 +26,7 @@ def answer_of(turn: RecordedTurn) -> Answer:
 def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:
     """Return whether a turn's prompt had the same text, model, agent and tools as ``prompt``."""
     info, options = turn.info, prompt.options
-    if prompt.text.startswith(COMPACT):
+    if prompt.text.startswith(COMPACT_COMMAND):
         return turn.prompt == prompt.text  # its options concern only the summary
     return (
         turn.prompt.strip() == prompt.text.strip()
@@ -45,16 +45,16 @@ MAX_LOOP_MS = 300
 
 def recorded_turns(session_id: str, messages: Messages) -> tuple[RecordedTurn, ...]:
     """Return the turns of a session that cells began, oldest first."""
-    return tuple(_turns(session_id, messages))
+    return tuple(_cell_turns(session_id, messages))
 
 
 def find_recorded(
-    turns: Sequence[RecordedTurn], prompt: CellPrompt, reached_turn: int
+    turns: Sequence[RecordedTurn], prompt: CellPrompt, reached_turn_ms: int
 ) -> RecordedTurn | Unanswered:
     """Return the turn whose answer applies to a prompt, or why none does.
 
-    ``reached_turn`` is the time at which the newest turn that this run of the notebook has reached in the session was
-    sent; 0 before the first.
+    ``reached_turn_ms`` is the time at which the newest turn that this run of the notebook has reached in the session was
+    sent, in milliseconds since 1970; 0 before the first.
     """
     cell_turns = [
         turn for turn in turns if prompt.cell_id is not None and turn.cell_id == prompt.cell_id
@@ -63,12 +63,19 @@ def find_recorded(
     same_turns = [turn for turn in cell_turns or turns if is_same(prompt, turn)]
     if not same_turns:
         return "changed" if cell_turns else "new"
-    finished = [turn for turn in same_turns if is_answered(turn)]
-    if not finished:
+    finished_turns = [turn for turn in same_turns if is_answered(turn)]
+    if not finished_turns:
         return "unfinished"
-    last_runs = {turn.cell_id: _last_run(finished, turn.cell_id) for turn in finished}
+    last_run_by_cell_id = {
+        turn.cell_id: _last_run(finished_turns, turn.cell_id) for turn in finished_turns
+    }
     later_turns = sorted(
-        (turn for run in last_runs.values() for turn in run if turn.asked_ms > reached_turn),
+        (
+            turn
+            for run in last_run_by_cell_id.values()
+            for turn in run
+            if turn.asked_ms > reached_turn_ms
+        ),
         key=attrgetter("asked_ms"),
     )
     return later_turns[0] if later_turns else "moved"
@@ -82,7 +89,7 @@ def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[Record
     cell_turns = [turn for turn in turns if turn.cell_id == cell_id]
     last_run = cell_turns[-1:]
     for turn in reversed(cell_turns[:-1]):
-        count, pause_ms = _execution_count(turn), last_run[0].asked_ms - _end_time(turn)
+        count, pause_ms = _execution_count(turn), last_run[0].asked_ms - _end_time_ms(turn)
         if count is None or count != _execution_count(last_run[0]) or pause_ms > MAX_LOOP_MS:
             break
         last_run.insert(0, turn)
@@ -93,9 +100,11 @@ def _execution_count(turn: RecordedTurn) -> int | None:
     return turn.info.origin.execution_count if turn.info.origin is not None else None
 
 
-def _end_time(turn: RecordedTurn) -> int:
-    ends = [message.info.time.completed or message.info.time.created for message in turn.messages]
-    return max(ends, default=turn.asked_ms)
+def _end_time_ms(turn: RecordedTurn) -> int:
+    end_times_ms = [
+        message.info.time.completed or message.info.time.created for message in turn.messages
+    ]
+    return max(end_times_ms, default=turn.asked_ms)
 
 
 def is_answered(turn: RecordedTurn) -> bool:
@@ -103,7 +112,7 @@ def is_answered(turn: RecordedTurn) -> bool:
     return answer_of(turn).stopped_by == "finished"
 
 
-def _turns(session_id: str, messages: Messages) -> Iterator[RecordedTurn]:
+def _cell_turns(session_id: str, messages: Messages) -> Iterator[RecordedTurn]:
     turn_start: tuple[Message, UserMessage, str] | None = None
     messages_of_turn: list[Message] = []
     for message in messages:
@@ -122,7 +131,7 @@ def _turns(session_id: str, messages: Messages) -> Iterator[RecordedTurn]:
 
 def compaction_prompt(focus: str | None) -> str:
     """Return the text that is used as the prompt of ``%agent compact``."""
-    return f"{COMPACT} focus on {focus}" if focus else COMPACT
+    return f"{COMPACT_COMMAND} focus on {focus}" if focus else COMPACT_COMMAND
 
 
 def prompt_of(message: Message) -> str | None:

@@ -42,7 +42,7 @@ TAKEN_BACK_ALREADY = "It was rejected already."
 
 
 @dataclass(slots=True)
-class _Item:
+class _ReviewedItem:
     """A change that is being reviewed."""
 
     part: ToolPart
@@ -75,7 +75,7 @@ class CellReviews:
         return CellReview(
             changes=tuple(
                 ReviewedChange(call=part.call_id, index=index, change=change)
-                for part in self._parts()
+                for part in self._changing_parts()
                 for index, change in enumerate(changes_of_call(part))
                 if change.state == "open"
             )
@@ -89,41 +89,43 @@ class CellReviews:
         """
         async with self._lock:
             items = self._items(decisions)
-            rejected = [item for item in items if not item.decision.accept and not item.problem]
-            await self._take_back(rejected)
+            rejected_items = [
+                item for item in items if not item.decision.accept and not item.problem
+            ]
+            await self._take_back(rejected_items)
             await self._shorten_cells([item for item in items if item.decision.accept])
             for item in items:
                 _apply_decision(item)
             self._journal_items(items)
             return CellReview(changes=tuple(item.as_reviewed() for item in items))
 
-    def _parts(self) -> list[ToolPart]:
+    def _changing_parts(self) -> list[ToolPart]:
         revert = standing_revert(self._log.state.session)
         parts = parts_of(without_reverted(self._log.state.messages(), revert))
         return [part for part in parts if isinstance(part, ToolPart) and changes_of_call(part)]
 
-    def _items(self, decisions: Mapping[str, Sequence[CellDecision]]) -> list[_Item]:
-        parts = {part.call_id: part for part in self._parts()}
-        items: list[_Item] = []
-        for call in parts:
-            given = sorted(decisions.get(call, ()), key=lambda decision: decision.index)
-            items += [_checked_item(parts[call], decision) for decision in given]
-        for call in decisions:
-            if call not in parts:
-                raise NotFound(UNKNOWN_CALL.format(call=call))
+    def _items(self, decisions: Mapping[str, Sequence[CellDecision]]) -> list[_ReviewedItem]:
+        parts = {part.call_id: part for part in self._changing_parts()}
+        items: list[_ReviewedItem] = []
+        for call_id in parts:
+            call_decisions = sorted(decisions.get(call_id, ()), key=lambda decision: decision.index)
+            items += [_checked_item(parts[call_id], decision) for decision in call_decisions]
+        for call_id in decisions:
+            if call_id not in parts:
+                raise NotFound(UNKNOWN_CALL.format(call=call_id))
         return items
 
-    async def _take_back(self, items: Sequence[_Item]) -> None:
+    async def _take_back(self, items: Sequence[_ReviewedItem]) -> None:
         """Take changes back in the notebook, as one step; those that cannot be get a problem, and the others go on."""
         if not items:
             return
-        inverse = undoing_changes(item.change for item in items)
-        results = await self._cells.make_possible_changes(inverse)
+        inverse_changes = undoing_changes(item.change for item in items)
+        results = await self._cells.make_possible_changes(inverse_changes)
         for item, result in zip(reversed(items), results, strict=True):
             item.problem = problem_sentence(item.change, result)
             item.note = elsewhere_note(item.change, result)
 
-    async def _shorten_cells(self, items: Sequence[_Item]) -> None:
+    async def _shorten_cells(self, items: Sequence[_ReviewedItem]) -> None:
         """Put the source that the person accepts into cells of which only a part is accepted."""
         for item in items:
             source, change = item.decision.source, item.change
@@ -145,28 +147,28 @@ class CellReviews:
             if not item.problem:
                 item.change = change.model_copy(update={"new": source})
 
-    def _journal_items(self, items: Sequence[_Item]) -> None:
-        by_call: dict[str, list[_Item]] = {}
+    def _journal_items(self, items: Sequence[_ReviewedItem]) -> None:
+        items_by_call: dict[str, list[_ReviewedItem]] = {}
         for item in items:
-            by_call.setdefault(item.part.call_id, []).append(item)
-        for call_items in by_call.values():
+            items_by_call.setdefault(item.part.call_id, []).append(item)
+        for call_items in items_by_call.values():
             part = call_items[0].part
             changes = list(changes_of_call(part))
             for item in call_items:
                 changes[item.index] = item.change
-            values = [change.model_dump(mode="json", exclude_none=True) for change in changes]
-            metadata = {**getattr(part.state, "metadata", {}), CELLS_KEY: values}
+            change_dicts = [change.model_dump(mode="json", exclude_none=True) for change in changes]
+            metadata = {**getattr(part.state, "metadata", {}), CELLS_KEY: change_dicts}
             state = part.state.model_copy(update={"metadata": metadata})
             self._log.append(PartUpdated(part=part.model_copy(update={"state": state})))
 
 
-def _checked_item(part: ToolPart, decision: CellDecision) -> _Item:
+def _checked_item(part: ToolPart, decision: CellDecision) -> _ReviewedItem:
     if isinstance(part.state, ToolRunning | ToolPending):
         raise UserError(STILL_RUNS)
     changes = changes_of_call(part)
     if not 0 <= decision.index < len(changes):
         raise NotFound(UNKNOWN_CHANGE.format(count=len(changes), index=decision.index))
-    item = _Item(part, decision.index, changes[decision.index], decision)
+    item = _ReviewedItem(part, decision.index, changes[decision.index], decision)
     if item.change.state == "rejected":
         item.problem = TAKEN_BACK_ALREADY
     elif not decision.accept:
@@ -174,7 +176,7 @@ def _checked_item(part: ToolPart, decision: CellDecision) -> _Item:
     return item
 
 
-def _apply_decision(item: _Item) -> None:
+def _apply_decision(item: _ReviewedItem) -> None:
     """Put the decision into a change, unless there was a problem."""
     if item.problem:
         return

@@ -40,39 +40,43 @@ class CellReverts:
         self, messages: Messages, target: RevertState, standing: RevertState | None
     ) -> tuple[RevertedCell, ...]:
         """Return what a revert would do to cells, newest change first."""
-        planned = _planned_cells(messages, target, standing)
-        possible = [cell for cell in planned if not cell.problem]
-        if not possible:
-            return planned
+        planned_cells = _planned_cells(messages, target, standing)
+        possible_cells = [cell for cell in planned_cells if not cell.problem]
+        if not possible_cells:
+            return planned_cells
         try:
-            results = await self._cells.problems(_cell_changes(possible))
+            results = await self._cells.problems(_cell_changes(possible_cells))
         except UserError as error:
-            return tuple(_with_problem(cell, str(error)) for cell in planned)
-        return _with_results(planned, possible, results)
+            return tuple(_with_problem(cell, str(error)) for cell in planned_cells)
+        return _with_results(planned_cells, possible_cells, results)
 
     async def revert(
         self, messages: Messages, target: RevertState, standing: RevertState | None
     ) -> tuple[tuple[RevertedCell, ...], tuple[RevertedCell, ...]]:
         """Undo the changes; returns what was done or why not, and what an unrevert must do the opposite of."""
-        hidden = {(cell.call, cell.index) for cell in _planned_cells(messages, target, None)}
-        before = standing.cells if standing is not None else ()
-        still_hidden = tuple(cell for cell in before if (cell.call, cell.index) in hidden)
-        await self.unrevert([cell for cell in before if cell not in still_hidden])
-        planned = _planned_cells(messages, target, standing)
-        possible = [cell for cell in planned if not cell.problem]
-        if possible:
+        hidden_keys = {(cell.call, cell.index) for cell in _planned_cells(messages, target, None)}
+        reverted_before = standing.cells if standing is not None else ()
+        still_hidden = tuple(
+            cell for cell in reverted_before if (cell.call, cell.index) in hidden_keys
+        )
+        await self.unrevert([cell for cell in reverted_before if cell not in still_hidden])
+        planned_cells = _planned_cells(messages, target, standing)
+        possible_cells = [cell for cell in planned_cells if not cell.problem]
+        if possible_cells:
             try:
-                results = await self._cells.make_possible_changes(_cell_changes(possible))
+                results = await self._cells.make_possible_changes(_cell_changes(possible_cells))
             except UserError as error:
-                return tuple(_with_problem(cell, str(error)) for cell in planned), still_hidden
-            planned = _with_results(planned, possible, results)
-        return planned, (*still_hidden, *(cell for cell in planned if not cell.problem))
+                return tuple(
+                    _with_problem(cell, str(error)) for cell in planned_cells
+                ), still_hidden
+            planned_cells = _with_results(planned_cells, possible_cells, results)
+        return planned_cells, (*still_hidden, *(cell for cell in planned_cells if not cell.problem))
 
-    async def unrevert(self, done: Sequence[RevertedCell]) -> tuple[RevertedCell, ...]:
+    async def unrevert(self, reverted_cells: Sequence[RevertedCell]) -> tuple[RevertedCell, ...]:
         """Do the opposite of what a revert did, newest first; returns what was done or why not."""
         results_by_cell: list[RevertedCell] = []
-        by_call = groupby(reversed(done), lambda cell: (cell.message, cell.call))
-        for (message, call), group in by_call:
+        cells_by_call = groupby(reversed(reverted_cells), lambda cell: (cell.message, cell.call))
+        for (message, call), group in cells_by_call:
             cells = list(group)
             changes = [undoing_changes([cell.change])[0] for cell in cells]
             origin = CellOrigin(session=self._session_id, message=message, call=call)
@@ -98,18 +102,20 @@ def _planned_cells(
         set(removal.message_ids),
         {part for _, part in removal.part_id_pairs},
     )
-    done = {(cell.call, cell.index) for cell in (standing.cells if standing is not None else ())}
-    planned: list[RevertedCell] = []
+    done_keys = {
+        (cell.call, cell.index) for cell in (standing.cells if standing is not None else ())
+    }
+    planned_cells: list[RevertedCell] = []
     for message in messages:
         for part in message.parts:
             is_hidden = message.id in hidden_messages or part.id in hidden_parts
             if not is_hidden or not isinstance(part, ToolPart):
                 continue
             for index, change in enumerate(changes_of_call(part)):
-                if change.state not in ("open", "accepted") or (part.call_id, index) in done:
+                if change.state not in ("open", "accepted") or (part.call_id, index) in done_keys:
                     continue
                 [inverse] = undoing_changes([change])
-                planned.append(
+                planned_cells.append(
                     RevertedCell(
                         message=message.id,
                         call=part.call_id,
@@ -118,13 +124,18 @@ def _planned_cells(
                         problem=secret_problem(change),
                     )
                 )
-    return tuple(reversed(planned))
+    return tuple(reversed(planned_cells))
 
 
-def _as_made(change: CellChange, like: MadeChange) -> MadeChange:
+def _as_made(change: CellChange, made_change: MadeChange) -> MadeChange:
     fields = {name: getattr(change, name) for name in CellChange.model_fields}
     return MadeChange.model_validate(
-        {**fields, "number": like.number, "notebook": like.notebook, "state": "accepted"}
+        {
+            **fields,
+            "number": made_change.number,
+            "notebook": made_change.notebook,
+            "state": "accepted",
+        }
     )
 
 
@@ -142,7 +153,9 @@ def _with_problem(cell: RevertedCell, problem: str) -> RevertedCell:
 
 
 def _with_results(
-    planned: Sequence[RevertedCell], tried: Sequence[RevertedCell], results: Sequence[CellResult]
+    planned_cells: Sequence[RevertedCell],
+    tried_cells: Sequence[RevertedCell],
+    results: Sequence[CellResult],
 ) -> tuple[RevertedCell, ...]:
     """Return the planned cells with what became of those that were tried."""
     outcomes = {
@@ -155,6 +168,6 @@ def _with_results(
                 ),
             }
         )
-        for cell, result in zip(tried, results, strict=True)
+        for cell, result in zip(tried_cells, results, strict=True)
     }
-    return tuple(outcomes.get((cell.call, cell.index), cell) for cell in planned)
+    return tuple(outcomes.get((cell.call, cell.index), cell) for cell in planned_cells)

@@ -29,7 +29,7 @@ from palimpsest.transcript.strings.relative_paths import path_problem
 OUTSIDE_REASON = "it lies outside the project, where no earlier state is kept"
 GONE_REASON = "the snapshot that held it is no longer kept"
 
-Files = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
+WantedAndUnusable = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
 """The state to restore for each file, and the files whose snapshot is unusable, with the reason."""
 
 
@@ -61,31 +61,40 @@ class SnapshotReader:
 
 def wanted_files(
     snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing_revert: RevertState | None
-) -> Files:
+) -> WantedAndUnusable:
     """Return the state to restore for each file, and the files whose snapshot no longer exists or is not used."""
-    trees = SnapshotReader(snapshots)
-    restore_from: dict[str, str] = {}
-    left_by_agent: dict[str, TreeEntry | None] = {}
-    changed_between: set[str] = set()
+    snapshot_reader = SnapshotReader(snapshots)
+    snapshot_by_path: dict[str, str] = {}
+    entries_left_by_agent: dict[str, TreeEntry | None] = {}
+    paths_changed_between: set[str] = set()
     for patch in plan.patches:
         after_step = snapshot_after_step(messages, patch)
-        for path in _paths(snapshots, patch, after_step):
-            if path in left_by_agent and left_by_agent[path] != trees.entry(patch.hash, path):
-                changed_between.add(path)
-            restore_from.setdefault(path, patch.hash)
-            left_by_agent[path] = trees.entry(after_step, path)
+        for path in _changed_paths(snapshots, patch, after_step):
+            if path in entries_left_by_agent and entries_left_by_agent[
+                path
+            ] != snapshot_reader.entry(patch.hash, path):
+                paths_changed_between.add(path)
+            snapshot_by_path.setdefault(path, patch.hash)
+            entries_left_by_agent[path] = snapshot_reader.entry(after_step, path)
     if standing_revert is not None:
         for path in standing_revert.files:
-            left_by_agent[path] = trees.entry(standing_revert.left, path)
+            entries_left_by_agent[path] = snapshot_reader.entry(standing_revert.left, path)
             if standing_revert.snapshot is not None:
-                restore_from.setdefault(path, standing_revert.snapshot)
-    wanted, impossible = _wanted_files(trees, restore_from, left_by_agent, changed_between)
-    unseen = [path for path in plan.written_files if path not in restore_from]
-    return wanted, impossible + _files_without_snapshot(snapshots, trees, messages, unseen)
+                snapshot_by_path.setdefault(path, standing_revert.snapshot)
+    wanted, impossible = _wanted_files(
+        snapshot_reader, snapshot_by_path, entries_left_by_agent, paths_changed_between
+    )
+    unseen_paths = [path for path in plan.written_files if path not in snapshot_by_path]
+    return wanted, impossible + _files_without_snapshot(
+        snapshots, snapshot_reader, messages, unseen_paths
+    )
 
 
 def _files_without_snapshot(
-    snapshots: Snapshots, trees: SnapshotReader, messages: Messages, written_paths: Iterable[str]
+    snapshots: Snapshots,
+    snapshot_reader: SnapshotReader,
+    messages: Messages,
+    written_paths: Iterable[str],
 ) -> tuple[tuple[str, str], ...]:
     """Return the files that no snapshot holds, each with the reason, so that the user learns of each unreverted file.
 
@@ -96,7 +105,7 @@ def _files_without_snapshot(
         for part in parts_of(messages)
         if isinstance(part, StepFinishPart) and part.snapshot is not None
     ]
-    tree = trees.tree(snapshot_names[-1]) if snapshot_names else None
+    tree = snapshot_reader.tree(snapshot_names[-1]) if snapshot_names else None
     paths: list[tuple[str, str]] = []
     for path in written_paths:
         if path.startswith("/") or Path(path).is_absolute():
@@ -108,7 +117,9 @@ def _files_without_snapshot(
     return tuple(paths)
 
 
-def _paths(snapshots: Snapshots, patch: PatchPart, after_step: str | None) -> tuple[str, ...]:
+def _changed_paths(
+    snapshots: Snapshots, patch: PatchPart, after_step: str | None
+) -> tuple[str, ...]:
     """Return every file that a step changed, including those that its part does not name."""
     if not patch.more or after_step is None:
         return patch.files
@@ -118,40 +129,46 @@ def _paths(snapshots: Snapshots, patch: PatchPart, after_step: str | None) -> tu
         return patch.files
 
 
-def files_to_bring_back(snapshots: Snapshots, standing_revert: RevertState) -> Files:
+def files_to_bring_back(snapshots: Snapshots, standing_revert: RevertState) -> WantedAndUnusable:
     """Return the state to restore for each file when a revert is undone."""
-    trees = SnapshotReader(snapshots)
-    restore_from = dict.fromkeys(standing_revert.files, standing_revert.snapshot or "")
-    left_by_agent = {path: trees.entry(standing_revert.left, path) for path in restore_from}
-    return _wanted_files(trees, restore_from, left_by_agent, set())
+    snapshot_reader = SnapshotReader(snapshots)
+    snapshot_by_path = dict.fromkeys(standing_revert.files, standing_revert.snapshot or "")
+    entries_left_by_agent = {
+        path: snapshot_reader.entry(standing_revert.left, path) for path in snapshot_by_path
+    }
+    return _wanted_files(snapshot_reader, snapshot_by_path, entries_left_by_agent, set())
 
 
 def _wanted_files(
-    trees: SnapshotReader,
-    restore_from: dict[str, str],
-    left_by_agent: dict[str, TreeEntry | None],
-    changed_between: set[str],
-) -> Files:
+    snapshot_reader: SnapshotReader,
+    snapshot_by_path: dict[str, str],
+    entries_left_by_agent: dict[str, TreeEntry | None],
+    paths_changed_between: set[str],
+) -> WantedAndUnusable:
     wanted_list: list[WantedFile] = []
     impossible_files: list[tuple[str, str]] = []
-    for path, name in restore_from.items():
-        tree = trees.tree(name)
+    for path, name in snapshot_by_path.items():
+        tree = snapshot_reader.tree(name)
         if tree is None:
-            impossible_files.append((path, trees.unusable_reasons.get(name, GONE_REASON)))
+            impossible_files.append((path, snapshot_reader.unusable_reasons.get(name, GONE_REASON)))
         else:
-            is_changed = path in changed_between
-            wanted_list.append(wanted_file(path, tree, left_by_agent[path], disturbed=is_changed))
+            is_changed = path in paths_changed_between
+            wanted_list.append(
+                wanted_file(path, tree, entries_left_by_agent[path], disturbed=is_changed)
+            )
     return tuple(wanted_list), tuple(impossible_files)
 
 
-def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
+def preview_files(snapshots: Snapshots, files: WantedAndUnusable) -> tuple[RevertedFile, ...]:
     """Return what a revert would do with each file, sorted by path."""
-    shown_files = [_reverted_file(snapshots, move) for move in plan_restores(snapshots, files[0])]
+    shown_files = [
+        _reverted_file(snapshots, restore) for restore in plan_restores(snapshots, files[0])
+    ]
     return _sorted_files(shown_files, files)
 
 
 def revert_files(
-    snapshots: Snapshots, files: Files, overwrite: Collection[str]
+    snapshots: Snapshots, files: WantedAndUnusable, overwrite: Collection[str]
 ) -> tuple[RevertedFile, ...]:
     """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
     restores = plan_restores(snapshots, files[0])
@@ -170,15 +187,17 @@ def revert_files(
     return _sorted_files(reverted_files.values(), files)
 
 
-def _sorted_files(shown: Iterable[RevertedFile], files: Files) -> tuple[RevertedFile, ...]:
+def _sorted_files(
+    restorable_files: Iterable[RevertedFile], files: WantedAndUnusable
+) -> tuple[RevertedFile, ...]:
     """Return files sorted by path, with those whose snapshot is unusable."""
     impossible = [
         RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]
     ]
-    return tuple(sorted([*shown, *impossible], key=lambda file: file.file))
+    return tuple(sorted([*restorable_files, *impossible], key=lambda file: file.file))
 
 
-def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
+def changed_paths(files: Iterable[RevertedFile]) -> tuple[str, ...]:
     """Return the files that were restored or deleted."""
     return tuple(file.file for file in files if file.action in {"restore", "delete"})
 

@@ -36,7 +36,7 @@ def forked_session(
     store: Store,
     parent_id: str,
     new_id: Callable[[], str],
-    now: int,
+    now_ms: int,
     *,
     message: str | None = None,
     request: int | str | None = None,
@@ -45,7 +45,7 @@ def forked_session(
     """Create a fork with the messages of another session before a message, or all of them; returns its record.
 
     ``message`` is the id of a message or part, its beginning or its end; ``request`` is a request's id or its place
-    among those that fill messages, from 1: the decisions made for it are not in the fork. ``now`` is in
+    among those that fill messages, from 1: the decisions made for it are not in the fork. ``now_ms`` is in
     milliseconds since 1970. Raises NotFound, and UserError where both are named.
     """
     seq: int | None = None
@@ -53,10 +53,10 @@ def forked_session(
         raise UserError("Fork at a message or at a request: name one of them, not both.")
     if request is not None:
         message, seq = _before_request(store, parent_id, request)
-    live = store.open_live(parent_id) if message is not None else None
-    parent = live.session if live is not None else _newest_record(store, parent_id)
-    state = live
-    if live is not None and live.is_partial:
+    live_state = store.open_live(parent_id) if message is not None else None
+    parent = live_state.session if live_state is not None else _newest_record(store, parent_id)
+    state = live_state
+    if live_state is not None and live_state.is_partial:
         # The fork's revert and its summary texts depend on all messages before it.
         needs_all = message is None or parent is None or bool(parent.revert or parent.summary)
         state = store.open_messages(parent_id, "" if needs_all else (message or "").strip())
@@ -65,18 +65,18 @@ def forked_session(
     slot = _message_slot(state, message) if state is not None and message is not None else None
     update = {
         "id": new_id(),
-        "title": _title(store, parent.title),
-        "time": SessionTime(created=now, updated=now),
+        "title": _unused_title(store, parent.title),
+        "time": SessionTime(created=now_ms, updated=now_ms),
         "notebook": notebook if notebook is not None else parent.notebook,
         "parent_id": None,
         "limits": (),
-        "metadata": _metadata(parent),
+        "metadata": _metadata_without_depth(parent),
         "cost": None,
         "tokens": Usage(),
         "unpriced": None,
         "below": None,
         "share": None,
-        "summary": _summary(parent, state, slot),
+        "summary": _summary_in_fork(parent, state, slot),
         "revert": _revert_in_fork(parent, state, slot),
     }
     session = parent.model_copy(update=update)
@@ -91,7 +91,7 @@ def _message_slot(state: State, name: str) -> MessageSlot:
     return next(slot for slot in state.message_slots() if slot.id == message.id)
 
 
-def _title(store: Store, title: str) -> str:
+def _unused_title(store: Store, title: str) -> str:
     """Return the title of a fork, numbered so that no other session of the project has it."""
     titles = {summary.title for summary in store.list() if not summary.deleted}
     title = fork_title(title)
@@ -107,7 +107,7 @@ def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
     return None
 
 
-def _summary(
+def _summary_in_fork(
     parent: SessionInfo, state: State | None, slot: MessageSlot | None
 ) -> dict[str, Any] | None:
     """Return the summary texts for the messages of the fork, without counts of changed files, which start at zero."""
@@ -116,11 +116,11 @@ def _summary(
         return None  # no turn has a summary
     if state is None or slot is None:
         return texts
-    before = takewhile(lambda message: message.id != slot.id, state.messages())
-    return dict(session_summary_of_turns(before)) or None
+    earlier_messages = takewhile(lambda message: message.id != slot.id, state.messages())
+    return dict(session_summary_of_turns(earlier_messages)) or None
 
 
-def _metadata(parent: SessionInfo) -> dict[str, Any] | None:
+def _metadata_without_depth(parent: SessionInfo) -> dict[str, Any] | None:
     """Return the parent's metadata without its depth, since a fork has no parent session."""
     metadata = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
     return metadata or None
@@ -132,26 +132,28 @@ REQUEST_RULES = ("prune/", "remind/", "recover/", "hook/", OWN_POLICY)
 
 def _before_request(store: Store, session_id: str, request: int | str) -> tuple[str, int]:
     """Return the id of the message that a request fills, and the number of the record before its decisions."""
-    request_list = _message_requests(store, session_id)
+    message_requests = _message_requests(store, session_id)
     if isinstance(request, int) and not isinstance(request, bool):
-        matching_requests = request_list[request - 1 : request] if request > 0 else []
+        matching_requests = message_requests[request - 1 : request] if request > 0 else []
     else:
-        matching_requests = [entry for entry in request_list if entry[0] and entry[0] == request]
+        matching_requests = [
+            entry for entry in message_requests if entry[0] and entry[0] == request
+        ]
     if not matching_requests:
         advice = "Fork it at a message, or whole."
-        if request_list:
-            advice = f"Name one from 1 to {len(request_list)}, or its id."
+        if message_requests:
+            advice = f"Name one from 1 to {len(message_requests)}, or its id."
         raise NotFound(
-            f"There is no request {request!r} in session {session_id!r}; it has {len(request_list)}. {advice}"
+            f"There is no request {request!r} in session {session_id!r}; it has {len(message_requests)}. {advice}"
         )
-    message_id, place = matching_requests[0][1], 0
+    message_id, seq_before = matching_requests[0][1], 0
     for record in store.read(session_id):
         event = record.event
         if isinstance(event, MessageUpdated) and event.info.id == message_id:
-            return message_id, place
+            return message_id, seq_before
         rule = event.decision.rule if isinstance(event, DecisionMade) else ""
         if not rule.startswith(REQUEST_RULES):
-            place = record.seq
+            seq_before = record.seq
     raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
 
@@ -182,6 +184,8 @@ def _revert_in_fork(parent: SessionInfo, state: State | None, slot: MessageSlot 
     """Return the parent's revert if the fork contains the hidden messages; else None."""
     if parent.revert is None or state is None or slot is None:
         return parent.revert
-    hidden = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")
-    before = takewhile(lambda earlier: earlier.id != slot.id, state.message_slots())
-    return parent.revert if any(earlier.id == hidden for earlier in before) else None
+    hidden_message_id = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")
+    earlier_slots = takewhile(lambda earlier: earlier.id != slot.id, state.message_slots())
+    return (
+        parent.revert if any(earlier.id == hidden_message_id for earlier in earlier_slots) else None
+    )

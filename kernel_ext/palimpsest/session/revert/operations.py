@@ -27,7 +27,7 @@ from palimpsest.session.prompts.repeated_prompt import prompt_at
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.cells import CellReverts
 from palimpsest.session.revert.files import (
-    changed_by,
+    changed_paths,
     files_to_bring_back,
     preview_files,
     revert_files,
@@ -105,15 +105,15 @@ class LiveReverts:
                 messages, plan, revert, overwrite
             )
             cells, done_cells = await self._cells.revert(messages, _target_state(plan), revert)
-            changed_paths = set(changed_by(files))
+            all_changed_paths = set(changed_paths(files))
             if revert is not None:
-                changed_paths |= set(revert.files)
+                all_changed_paths |= set(revert.files)
             revert_state = RevertState(
                 message_id=plan.message_id,
                 part_id=plan.part_id,
-                snapshot=plan.restore_from or snapshot_before,
+                snapshot=plan.earlier_snapshot or snapshot_before,
                 left=snapshot_after,
-                files=tuple(sorted(changed_paths)),
+                files=tuple(sorted(all_changed_paths)),
                 diff=tuple(
                     file.diff.model_copy(update={"patch": None, "before": None, "after": None})
                     for file in files
@@ -157,18 +157,18 @@ class LiveReverts:
         self._check_idle()
         await self._load_whole_session()
         messages = self._log.state.messages()
-        hidden_messages = hidden_by_revert(messages, revert)
+        removal = hidden_by_revert(messages, revert)
         session = self._log.state.session
         events: list[Any] = [
-            MessageRemoved(message_id=name) for name in hidden_messages.message_ids
+            MessageRemoved(message_id=message_id) for message_id in removal.message_ids
         ]
-        events += [PartRemoved(message_id=m, part_id=p) for m, p in hidden_messages.part_id_pairs]
+        events += [PartRemoved(message_id=m, part_id=p) for m, p in removal.part_id_pairs]
         if session is not None:
-            summary = without_turns(session.summary, hidden_messages.message_ids, messages)
+            summary = without_turns(session.summary, removal.message_ids, messages)
             update = {"revert": None, "summary": summary}
             events.append(SessionUpdated(session=session.model_copy(update=update)))
         self._log.append(*events, sync=True)
-        return len(hidden_messages.message_ids)
+        return len(removal.message_ids)
 
     async def make_final(self) -> None:
         """Make a revert final before the session is continued.
@@ -230,29 +230,31 @@ class LiveReverts:
         if snapshot_before is None:  # without a snapshot the revert could not be undone
             return (), None, None
         snapshots = files.snapshots
-        restored = await asyncio.to_thread(
+        restored_files = await asyncio.to_thread(
             lambda: revert_files(
                 snapshots, wanted_files(snapshots, messages, plan, revert), overwrite
             )
         )
-        return restored, snapshot_before, await take_snapshot(files)
+        return restored_files, snapshot_before, await take_snapshot(files)
 
     async def _journal_revert(
         self, revert: RevertState | None, files: tuple[RevertedFile, ...]
     ) -> None:
-        value = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
+        revert_value = (
+            revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
+        )
         changed_files = [
             file.diff for file in files if file.diff and file.action in {"restore", "delete"}
         ]
-        self._log.change_session(revert=value, sync=True)
+        self._log.change_session(revert=revert_value, sync=True)
         if changed_files and self.files is not None:
             try:
-                state = await asyncio.to_thread(
+                session_diff = await asyncio.to_thread(
                     merged_diffs, self.files.snapshots, self._log.state.diff, changed_files
                 )
             except NotFound:
                 return
-            write_session_changes(self._log, state)
+            write_session_changes(self._log, session_diff)
 
     def _describe_plan(
         self,
@@ -263,12 +265,12 @@ class LiveReverts:
         *,
         is_done: bool = False,
     ) -> RevertPreview:
-        hidden_messages = hidden_by_revert(messages, _target_state(plan))
+        removal = hidden_by_revert(messages, _target_state(plan))
         by_id = {message.id: message for message in messages}
         return RevertPreview(
             message_id=plan.message_id,
             part_id=plan.part_id,
-            messages=tuple(_excerpt(by_id[message]) for message in hidden_messages.message_ids),
+            messages=tuple(_excerpt(by_id[message_id]) for message_id in removal.message_ids),
             files=files,
             cells=cells,
             problem=self.problem,
@@ -290,12 +292,12 @@ def live_reverts(
     journal: Journal,
     log: SessionLog,
     is_busy: Callable[[], bool],
-    own_notebook: Callable[[], frozenset[str]],
+    protected_notebook: Callable[[], frozenset[str]],
     cells: SessionCells,
 ) -> LiveReverts:
     """Return the revert operations of a session that this kernel writes."""
     snapshots = services.sessions.snapshots
-    files = ProjectFiles(snapshots, own_notebook) if snapshots is not None else None
+    files = ProjectFiles(snapshots, protected_notebook) if snapshots is not None else None
     is_memory = isinstance(services.store, MemoryStore)
     return LiveReverts(
         journal,

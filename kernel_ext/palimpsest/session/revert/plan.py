@@ -12,7 +12,7 @@ from palimpsest.transcript.messages import Messages, UserMessage, parts_of
 from palimpsest.transcript.parts import Part, PatchPart, StepFinishPart, TextPart, ToolPart
 from palimpsest.transcript.session_record.reverts import RevertState
 
-WRITERS = frozenset({"write", "edit"})
+FILE_TOOLS = frozenset({"write", "edit"})
 """The tools whose calls have the written file as their title."""
 
 
@@ -22,8 +22,8 @@ class RevertPlan:
 
     message_id: str
     part_id: str | None
-    restore_from: str | None
-    """The snapshot of a revert that is already in effect: its files are restored first."""
+    earlier_snapshot: str | None
+    """The snapshot that a revert already in effect took; its files are restored first."""
     patches: tuple[PatchPart, ...]
     """Steps whose file changes are undone, oldest first; the first that names a file holds the state to restore."""
     written_files: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ def plan_revert(
     standing_revert: RevertState | None = None,
 ) -> RevertPlan | None:
     """Plan the revert of a message, or of a part of it; None where there is no such message or part."""
-    target = _target(messages, message_id, part_id)
+    target = _first_hidden(messages, message_id, part_id)
     if target is None:
         return None
     index, first_hidden_part_id = target
@@ -77,7 +77,7 @@ def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
         return Removal(tuple(message.id for message in messages[index:]))
     part_ids = [part.id for part in messages[index].parts]
     first_hidden = part_ids.index(revert.part_id) if revert.part_id in part_ids else len(part_ids)
-    removed_parts = tuple((revert.message_id, name) for name in part_ids[first_hidden:])
+    removed_parts = tuple((revert.message_id, part_id) for part_id in part_ids[first_hidden:])
     return Removal(tuple(message.id for message in messages[index + 1 :]), removed_parts)
 
 
@@ -109,7 +109,7 @@ def snapshot_after_step(messages: Messages, patch: PatchPart) -> str | None:
     return None
 
 
-def _target(
+def _first_hidden(
     messages: Messages, message_id: str, part_id: str | None
 ) -> tuple[int, str | None] | None:
     prompt_index: int | None = None
@@ -136,7 +136,7 @@ def _written_files(parts: Iterable[Part]) -> list[str]:
         part.state.title
         for part in parts
         if isinstance(part, ToolPart)
-        and part.tool in WRITERS
+        and part.tool in FILE_TOOLS
         and part.state.status == "completed"
         and part.state.title
     ]

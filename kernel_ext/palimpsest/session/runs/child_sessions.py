@@ -10,13 +10,13 @@ from typing import Any
 
 from palimpsest import __version__
 from palimpsest.session.definitions.agents import Agent
-from palimpsest.session.permissions.recorded_claims import HAS_OWN_RULES
+from palimpsest.session.permissions.recorded_claims import OWN_RULES_KEY
 from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide_call, hidden_tools
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Rule
 
-NOT_INHERITED = ("task", "todowrite")
+NOT_INHERITED_PERMISSIONS = ("task", "todowrite")
 """Permissions that a subagent has only if one of its own rules names exactly these."""
 
 
@@ -27,22 +27,22 @@ def depth_of(session: SessionInfo) -> int:
 
 
 def child_of(
-    parent: SessionInfo, identifier: str, now: int, title: str, **more: Any
+    parent: SessionInfo, child_id: str, now_ms: int, title: str, **other_fields: Any
 ) -> SessionInfo:
-    """Return the record of a child session, with its parent's folder, notebook and policy; ``more`` are other fields."""
+    """Return the record of a child session, with its parent's folder, notebook and policy; ``other_fields`` are other fields."""
     return SessionInfo(
-        id=identifier,
+        id=child_id,
         project_id=parent.project_id,
         directory=parent.directory,
         notebook=parent.notebook,
         parent_id=parent.id,
         title=title,
         version=__version__,
-        time=SessionTime(created=now, updated=now),
+        time=SessionTime(created=now_ms, updated=now_ms),
         policy=parent.policy,
         policy_choice=parent.policy_choice,
         metadata={"depth": depth_of(parent) + 1},
-        **more,
+        **other_fields,
     )
 
 
@@ -53,7 +53,7 @@ def with_own_rules(session: SessionInfo, rules: Rules) -> SessionInfo:
     """
     has_denial = any(rule.action == "deny" for rule in rules)
     limits = (*session.limits, rules) if has_denial else session.limits
-    metadata = {**(session.metadata or {}), HAS_OWN_RULES: True}
+    metadata = {**(session.metadata or {}), OWN_RULES_KEY: True}
     return session.model_copy(update={"permission": rules, "limits": limits, "metadata": metadata})
 
 
@@ -62,15 +62,15 @@ def outside_rules(caller: Agent) -> Rules:
     return tuple(rule for rule in caller.rules if rule.permission == "external_directory")
 
 
-def handed_limits(caller: Agent, agent: Agent, *, last_rules: bool) -> tuple[Rules, ...]:
-    """Return the rules that limit a subagent: its caller's, and denials; with ``last_rules`` it may start no subagent."""
+def handed_limits(caller: Agent, agent: Agent, *, is_deepest: bool) -> tuple[Rules, ...]:
+    """Return the rules that limit a subagent: its caller's, and denials; with ``is_deepest`` it may start no subagent."""
     denials = tuple(
         Rule(permission=name, action="deny")
-        for name in NOT_INHERITED
-        if not agent.names_permission(name) or (last_rules and name == "task")
+        for name in NOT_INHERITED_PERMISSIONS
+        if not agent.names_permission(name) or (is_deepest and name == "task")
     )
-    both = (caller.rules, denials)
-    return tuple(rules for rules in both if any(rule.action == "deny" for rule in rules))
+    rules_by_origin = (caller.rules, denials)
+    return tuple(rules for rules in rules_by_origin if any(rule.action == "deny" for rule in rules))
 
 
 def refuse_beyond(
@@ -87,5 +87,5 @@ def tools_hidden_by_limits(
     limits: Sequence[Rules], base_rules: Rules, permissions: dict[str, str]
 ) -> frozenset[str]:
     """Return the tools, of a mapping of tool name to permission, that a session's limits deny altogether."""
-    hidden = (hidden_tools(permissions, (*base_rules, *rules)) for rules in limits)
-    return frozenset().union(*hidden)
+    hidden_names = (hidden_tools(permissions, (*base_rules, *rules)) for rules in limits)
+    return frozenset().union(*hidden_names)

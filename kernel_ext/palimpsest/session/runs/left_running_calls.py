@@ -29,7 +29,7 @@ class LeftRunningCalls:
         self._lock = threading.Lock()
         self._marked_calls: dict[str, ToolPart] = {}
         """Calls whose record names work left running, by call id."""
-        self._ended_calls: set[str] = set()
+        self._ended_call_ids: set[str] = set()
         """Ids of calls whose work has ended before their record was seen here."""
         journal.subscribe(self._on_records)
 
@@ -46,8 +46,8 @@ class LeftRunningCalls:
     def close(self) -> None:
         """Remove the work left running from all calls' records, since the kernel ends properly or closes the session."""
         with self._lock:
-            calls = list(self._marked_calls)
-        for call_id in calls:
+            call_ids = list(self._marked_calls)
+        for call_id in call_ids:
             self._remove_mark(call_id)
 
     def _on_records(self, records: Sequence[Record]) -> None:
@@ -60,7 +60,7 @@ class LeftRunningCalls:
                     self._marked_calls[part.call_id] = part
                 else:
                     self._marked_calls.pop(part.call_id, None)
-                has_ended = part.call_id in self._ended_calls
+                has_ended = part.call_id in self._ended_call_ids
             if has_ended:
                 self._remove_mark(part.call_id)
 
@@ -68,10 +68,12 @@ class LeftRunningCalls:
         with self._lock:
             part = self._marked_calls.pop(call_id, None)
             if part is None:
-                self._ended_calls.add(call_id)
+                self._ended_call_ids.add(call_id)
                 return
-            self._ended_calls.discard(call_id)
+            self._ended_call_ids.discard(call_id)
         with suppress(StorageFailed):  # the session was closed, or another kernel took it over
-            newest = self._journal.read_state(lambda state: state.part(part.message_id, part.id))
-            if isinstance(newest, ToolPart) and left_running(newest):
-                self._journal.append(PartUpdated(part=without_left_running(newest)), sync=True)
+            newest_part = self._journal.read_state(
+                lambda state: state.part(part.message_id, part.id)
+            )
+            if isinstance(newest_part, ToolPart) and left_running(newest_part):
+                self._journal.append(PartUpdated(part=without_left_running(newest_part)), sync=True)

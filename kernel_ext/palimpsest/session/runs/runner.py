@@ -78,8 +78,8 @@ from palimpsest.transcript.values import ModelRef
 
 RUN_ACTIVE_SENTENCE = "The agent works already; wait for its answer, or stop it."
 STOPPED_REASON = "Stopped."
-NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
-ANSWER_NOT_WRITTEN = (
+NOTHING_SAID_SENTENCE = "Nothing was said in this session yet, so there is nothing to answer."
+ANSWER_NOT_WRITTEN_SENTENCE = (
     "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
 )
 MAX_ANSWERS_KEPT = 100
@@ -99,20 +99,20 @@ class Runner:
     _ids: Ids
     _clock: Callable[[], int]
     _run_context: Callable[[Run], RunContext]
-    _resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]]
+    _resolve_options: Callable[[dict[str, Any]], tuple[str, ModelRef]]
     _recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy
     _on_run_end: Callable[[RunContext], None] = lambda _run_context: None
     """Called after each run without an internal error, when its prompts were answered."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Tracks compactions; callers wait for one with it."""
-    _waiting_prompts: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
-    _answered_prompts: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
-    _callers: Counter[str] = field(default_factory=Counter)
+    _answer_futures: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+    _answer_by_key: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
+    _caller_counts: Counter[str] = field(default_factory=Counter)
     """How many callers await each answer."""
     _compaction_key: str = ""
     """The key of the compaction that was requested last; its marker may not be written yet."""
     _joined_futures: list[asyncio.Future[Answer]] = field(default_factory=list)
-    _approved_prompts: set[str] = field(default_factory=set)
+    _approved_prompt_ids: set[str] = field(default_factory=set)
     active_run: Run | None = None
     """The active run, if any."""
     _task: asyncio.Task[None] | None = None
@@ -120,14 +120,14 @@ class Runner:
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Add a prompt to the inbox and await its own answer; a repeated prompt id joins the first."""
         prompt_id = options.prompt_id or self._ids.new("pmt")
-        if prompt_id in self._answered_prompts:
-            return self._answered_prompts[prompt_id]
-        if prompt_id not in self._waiting_prompts:
+        if prompt_id in self._answer_by_key:
+            return self._answer_by_key[prompt_id]
+        if prompt_id not in self._answer_futures:
             stored_options = journaled_options(options)
-            self._resolve(stored_options)
+            self._resolve_options(stored_options)
             self._create_future(prompt_id)
             if options.yes:
-                self._approved_prompts.add(prompt_id)
+                self._approved_prompt_ids.add(prompt_id)
             self._log.append(
                 PromptAdmitted(
                     prompt_id=prompt_id,
@@ -155,7 +155,7 @@ class Runner:
             elif self._log.state.inbox:
                 self._start_task(self._run_prompts())
             else:
-                raise UserError(NOTHING_SAID)
+                raise UserError(NOTHING_SAID_SENTENCE)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._joined_futures.append(future)
         try:
@@ -182,22 +182,22 @@ class Runner:
 
     def _create_future(self, key: str) -> None:
         """Create the future of an answer, which ``_set_answer`` resolves."""
-        self._waiting_prompts[key] = asyncio.get_running_loop().create_future()
+        self._answer_futures[key] = asyncio.get_running_loop().create_future()
 
     async def _wait_for_answer(self, key: str) -> Answer:
         """Await an answer; a cancelled wait withdraws its prompt, unless other callers await the same answer."""
-        self._callers[key] += 1
+        self._caller_counts[key] += 1
         try:
-            return await asyncio.shield(self._waiting_prompts[key])
+            return await asyncio.shield(self._answer_futures[key])
         except asyncio.CancelledError:
-            is_only_caller = self._callers[key] == 1 and key in self._waiting_prompts
+            is_only_caller = self._caller_counts[key] == 1 and key in self._answer_futures
             if is_only_caller and not self._is_kernel_ending:
                 self._withdraw_or_stop(key)
             raise
         finally:
-            self._callers[key] -= 1
-            if not self._callers[key]:
-                del self._callers[key]
+            self._caller_counts[key] -= 1
+            if not self._caller_counts[key]:
+                del self._caller_counts[key]
 
     @property
     def _is_kernel_ending(self) -> bool:
@@ -209,7 +209,7 @@ class Runner:
         run = self.active_run
         if self.withdraw(key) or run is None:
             return
-        if next(iter(run.delivered_prompts), None) == key:
+        if next(iter(run.message_id_by_prompt_id), None) == key:
             run.abort.set(STOPPED_REASON)
 
     def _stop_unawaited(self) -> None:
@@ -217,7 +217,7 @@ class Runner:
         run = self.active_run
         if run is None or self._is_kernel_ending:
             return
-        if self._waiting_prompts.keys().isdisjoint(run.delivered_prompts):
+        if self._answer_futures.keys().isdisjoint(run.message_id_by_prompt_id):
             run.abort.set(STOPPED_REASON)
 
     async def wait_stopped(self, seconds: float) -> None:
@@ -227,8 +227,8 @@ class Runner:
             return
         awaited_futures: set[asyncio.Future[Any]] = {task}
         if run is not None and self._log.state.inbox:  # other prompts follow it
-            unanswered = self._waiting_prompts.keys() & run.delivered_prompts
-            awaited_futures = {self._waiting_prompts[key] for key in unanswered}
+            unanswered_keys = self._answer_futures.keys() & run.message_id_by_prompt_id
+            awaited_futures = {self._answer_futures[key] for key in unanswered_keys}
         if awaited_futures:
             await asyncio.wait(awaited_futures, timeout=seconds)
 
@@ -251,7 +251,7 @@ class Runner:
         prompt_message_id = newest_info.parent_id
 
         def start(run: Run) -> None:
-            run.delivered_prompts[key] = prompt_message_id
+            run.message_id_by_prompt_id[key] = prompt_message_id
 
         self._start_task(self._run_prompts(start, continues=True))
         return await self._wait_for_answer(key)
@@ -263,7 +263,7 @@ class Runner:
             self.withdraw(prompt_id, stopped=True)
         if self.active_run is not None:
             texts = [prompt.text for prompt in waiting_prompts.values()]
-            self.active_run.withdrawn_prompts += texts
+            self.active_run.withdrawn_prompt_texts += texts
             self.active_run.abort.set(reason, stopped_by)
         return bool(waiting_prompts) or self.active_run is not None
 
@@ -274,7 +274,7 @@ class Runner:
         if prompt_id not in self._log.state.inbox:
             return False
         self._log.append(PromptDelivered(prompt_id=prompt_id, stopped=stopped))
-        self._approved_prompts.discard(prompt_id)
+        self._approved_prompt_ids.discard(prompt_id)
         answer = Answer(self._session_id, "", error=error or AbortedError(), stopped_by="withdrawn")
         self._set_answer(prompt_id, answer)
         return True
@@ -289,7 +289,7 @@ class Runner:
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
-        if self._compaction_key in self._waiting_prompts:
+        if self._compaction_key in self._answer_futures:
             return await self._wait_for_answer(self._compaction_key)
         if self.compactions.in_flight:
             return await self._join_compaction()
@@ -302,8 +302,10 @@ class Runner:
         self._create_future(key)
 
         def start(run: Run) -> None:
-            marked = write_marker(self._log, user, auto=False, options=options, origin=origin)
-            run.delivered_prompts[key] = marked.id
+            marker_message = write_marker(
+                self._log, user, auto=False, options=options, origin=origin
+            )
+            run.message_id_by_prompt_id[key] = marker_message.id
 
         self._start_task(self._run_prompts(start))
         return await self._wait_for_answer(key)
@@ -366,7 +368,7 @@ class Runner:
             problem = defect_error(error)
             stopped_by = stop_reason_of_error(problem)
             answer = Answer(self._session_id, "", error=problem, stopped_by=stopped_by)
-            for prompt_id in list(self._waiting_prompts):
+            for prompt_id in list(self._answer_futures):
                 self._set_answer(prompt_id, answer)
         finally:
             try:
@@ -386,10 +388,10 @@ class Runner:
         try:
             run_context = self._run_context(run)
             if start is None:
-                self._deliver(run, next(iter(self._log.state.inbox.values())))
+                self._deliver_prompt(run, next(iter(self._log.state.inbox.values())))
             else:
                 start(run)
-            if start is not None or run.delivered_prompts:
+            if start is not None or run.message_id_by_prompt_id:
                 self._journal_end(run, await run_turn(run_context, continues=continues))
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.", "interrupted")
@@ -400,14 +402,14 @@ class Runner:
             if not is_shutdown_error(error):
                 # Otherwise nothing is journaled: the next kernel reports that this one ended before the answer.
                 self._journal_defect(run, problem, has_begun=run_context is not None)
-            if start is None and not run.delivered_prompts:
+            if start is None and not run.message_id_by_prompt_id:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
             time_limit_task.cancel()
             self.active_run = None
             self.compactions.note_turn_end()
             write_problem = await self._log.wait_until_written()
-            for prompt_id, message_id in run.delivered_prompts.items():
+            for prompt_id, message_id in run.message_id_by_prompt_id.items():
                 answer = self._collect_answer(run, message_id, problem)
                 if write_problem:
                     answer = _answer_not_written(answer, write_problem)
@@ -417,17 +419,17 @@ class Runner:
 
     def _is_compaction(self, run: Run) -> bool:
         """Return whether a run only wrote a summary that was requested."""
-        messages = map(self._log.state.message, run.delivered_prompts.values())
+        messages = map(self._log.state.message, run.message_id_by_prompt_id.values())
         return any(message is not None and marker(message) is not None for message in messages)
 
-    def _journal_end(self, run: Run, guard: StoppedBy | None) -> None:
+    def _journal_end(self, run: Run, guard_reason: StoppedBy | None) -> None:
         """Journal why the turn ended: the reason of the abort, unless the turn had ended before.
 
         A turn that was stopped before it was answered gets an answer with that error; waiting prompts that
         were withdrawn are journaled with it.
         """
-        answers = self._answers(run)
-        stopped_by = guard
+        answers = self._answers_of_turn(run)
+        stopped_by = guard_reason
         if run.abort.is_set() and stopped_by is None:
             # A summary answers no prompt: the synthetic message after it still waits for an answer.
             messages = self._log.state.messages()
@@ -437,16 +439,16 @@ class Runner:
             stopped_by = run.abort.stopped_by if reason in (None, "cancelled") else reason
         if run.abort.is_set() and stopped_by == run.abort.stopped_by:
             write_stop_error(self._log, self._log.state.messages(), run.abort.reason)
-            answers = self._answers(run)
+            answers = self._answers_of_turn(run)
         if answers:
             journal_stop_reason(
-                self._log, stopped_by, answers, withdrawn_prompts=run.withdrawn_prompts
+                self._log, stopped_by, answers, withdrawn_prompts=run.withdrawn_prompt_texts
             )
 
-    def _answers(self, run: Run) -> Messages:
+    def _answers_of_turn(self, run: Run) -> Messages:
         """Return the answers of the turn so far."""
-        first_prompt = next(iter(run.delivered_prompts.values()), "")
-        return answers_after(self._log.state.messages(), first_prompt)
+        first_message_id = next(iter(run.message_id_by_prompt_id.values()), "")
+        return answers_after(self._log.state.messages(), first_message_id)
 
     def _journal_defect(self, run: Run, problem: ErrorValue, *, has_begun: bool) -> None:
         """Write an internal error as the answer to the newest message, where it is read."""
@@ -462,12 +464,12 @@ class Runner:
         """Turn steered prompts into messages; called by the loop before each request."""
         steer_prompts = [p for p in self._log.state.inbox.values() if p.delivery == "steer"]
         for prompt in steer_prompts:
-            self._deliver(run, prompt)
+            self._deliver_prompt(run, prompt)
         return bool(steer_prompts)
 
-    def _deliver(self, run: Run, prompt: PromptAdmitted) -> None:
+    def _deliver_prompt(self, run: Run, prompt: PromptAdmitted) -> None:
         try:
-            agent, model = self._resolve(prompt.options)
+            agent, model = self._resolve_options(prompt.options)
         except UserError as problem:
             # Its agent or model was removed after it was sent, so it would wait for ever.
             error = UnknownError(message=str(problem), explained=True)
@@ -485,14 +487,14 @@ class Runner:
             format=journaled_format(prompt.options) or self._format_of_turn(run),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),
-            joins=True if run.delivered_prompts else None,
+            joins=True if run.message_id_by_prompt_id else None,
         )
         new_ids = partial(self._ids.part, self._session_id, message.id)
         part = TextPart(**new_ids(), text=prompt.text)
         files = [FilePart(**new_ids(), **file.model_dump()) for file in files_of(prompt.options)]
-        run.delivered_prompts[prompt.prompt_id] = message.id
-        run.yes = run.yes or prompt.prompt_id in self._approved_prompts
-        self._approved_prompts.discard(prompt.prompt_id)
+        run.message_id_by_prompt_id[prompt.prompt_id] = message.id
+        run.yes = run.yes or prompt.prompt_id in self._approved_prompt_ids
+        self._approved_prompt_ids.discard(prompt.prompt_id)
         self._log.append(
             PromptDelivered(prompt_id=prompt.prompt_id, message_id=message.id),
             MessageUpdated(info=message),
@@ -503,16 +505,18 @@ class Runner:
 
     def _format_of_turn(self, run: Run) -> dict[str, Any] | None:
         """Return the format of the turn's structured answer, which a prompt that joins the turn keeps."""
-        first_message = self._log.state.message(next(iter(run.delivered_prompts.values()), ""))
+        first_message = self._log.state.message(
+            next(iter(run.message_id_by_prompt_id.values()), "")
+        )
         info = first_message.info if first_message is not None else None
         return info.format if isinstance(info, UserMessage) else None
 
-    def _set_answer(self, prompt_id: str, answer: Answer) -> None:
-        future = self._waiting_prompts.pop(prompt_id, None)
+    def _set_answer(self, key: str, answer: Answer) -> None:
+        future = self._answer_futures.pop(key, None)
         if future is not None and not future.done():
-            self._answered_prompts[prompt_id] = answer
-            while len(self._answered_prompts) > MAX_ANSWERS_KEPT:
-                self._answered_prompts.popitem(last=False)
+            self._answer_by_key[key] = answer
+            while len(self._answer_by_key) > MAX_ANSWERS_KEPT:
+                self._answer_by_key.popitem(last=False)
             future.set_result(answer)
 
     def _collect_answer(self, run: Run, message_id: str, problem: ErrorValue | None) -> Answer:
@@ -528,5 +532,7 @@ def _answer_not_written(answer: Answer, problem: str) -> Answer:
     """Return an answer that could not be written, with an error about that."""
     if answer.error is not None:
         return answer
-    error = UnknownError(message=ANSWER_NOT_WRITTEN.format(problem=problem), explained=True)
+    error = UnknownError(
+        message=ANSWER_NOT_WRITTEN_SENTENCE.format(problem=problem), explained=True
+    )
     return dataclasses.replace(answer, error=error, stopped_by="error")

@@ -22,18 +22,18 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.values import ModelInfo
 
-MAX_FIRST_CHARS = 60
+MAX_PROVISIONAL_CHARS = 60
 """Maximum characters of a title made from the first prompt; more does not fit beside a date in the list."""
 MAX_TITLE_CHARS = 100
 """Maximum characters of a title that a model wrote; a longer one is truncated and ends in dots."""
-NEW_SESSION = "New session - "
-CHILD_SESSION = "Child session - "
+NEW_SESSION_PREFIX = "New session - "
+CHILD_SESSION_PREFIX = "Child session - "
 
 DEFAULT_TITLE = re.compile(
-    rf"(?:{NEW_SESSION}|{CHILD_SESSION})\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z"
+    rf"(?:{NEW_SESSION_PREFIX}|{CHILD_SESSION_PREFIX})\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z"
 )
-FORK = re.compile(r"(?P<title>.+) \(fork #(?P<number>\d+)\)", re.DOTALL)
-THINKING = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
+FORK_TITLE = re.compile(r"(?P<title>.+) \(fork #(?P<number>\d+)\)", re.DOTALL)
+THINKING_BLOCK = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
 
 
 def small_model(
@@ -78,32 +78,37 @@ class TitleWriter:
             self._provisional_title = title
 
     def cancel_request(self) -> None:
-        """Cancel the request."""
+        """Cancel the request for a title."""
         if self._task is not None:
             self._task.cancel()
 
-    def begin_request(self, services: RequestServices, setup: StepSetup) -> None:
+    def begin_request(self, request_services: RequestServices, setup: StepSetup) -> None:
         """Request the title beside the first step."""
         provisional_title, self._provisional_title = self._provisional_title, None
         if provisional_title is None or len(real_prompts(self._log.state.messages())) != 1:
             return
         loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._request_title(services, setup, provisional_title))
+        self._task = loop.create_task(
+            self._request_title(request_services, setup, provisional_title)
+        )
 
     async def _request_title(
-        self, services: RequestServices, setup: StepSetup, provisional_title: str
+        self, request_services: RequestServices, setup: StepSetup, provisional_title: str
     ) -> None:
         try:
-            if await self._log.wait_until_written(services.abort.is_set) or services.abort.is_set():
+            if (
+                await self._log.wait_until_written(request_services.abort.is_set)
+                or request_services.abort.is_set()
+            ):
                 return
             info = self._services.models.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.models.model(info)
             agent = self._services.agents.known_agents.get("title")
-            hold = services.request_hold()
+            hold = request_services.request_hold()
             if hold is not None:
                 await hold.wait_for_next_release()
             title_answer = await run_title(
-                services,
+                request_services,
                 dataclasses.replace(setup, model=model, info=info),
                 agent.prompt if agent is not None else None,
             )
@@ -129,8 +134,8 @@ class TitleWriter:
 def default_title(now_ms: int, *, child: bool = False) -> str:
     """Return the title of a session without a title yet; the time is in milliseconds since 1970."""
     moment = datetime.datetime.fromtimestamp(now_ms / 1000, tz=datetime.UTC)
-    time = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return f"{CHILD_SESSION if child else NEW_SESSION}{time}"
+    time_text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{CHILD_SESSION_PREFIX if child else NEW_SESSION_PREFIX}{time_text}"
 
 
 def is_default(title: str) -> bool:
@@ -140,7 +145,7 @@ def is_default(title: str) -> bool:
 
 def fork_title(title: str) -> str:
     """Return the title of a fork: the parent's with a number, one higher when the parent is a fork."""
-    match = FORK.fullmatch(title)
+    match = FORK_TITLE.fullmatch(title)
     if match is None:
         return f"{title} (fork #1)"
     return f"{match['title']} (fork #{int(match['number']) + 1})"
@@ -149,12 +154,16 @@ def fork_title(title: str) -> str:
 def first_words(text: str) -> str:
     """Return the first line of a prompt, truncated: the title until there is a better one."""
     line = _first_line(text)
-    return line if len(line) <= MAX_FIRST_CHARS else line[: MAX_FIRST_CHARS - 1].rstrip() + "…"
+    return (
+        line
+        if len(line) <= MAX_PROVISIONAL_CHARS
+        else line[: MAX_PROVISIONAL_CHARS - 1].rstrip() + "…"
+    )
 
 
 def title_from(answer: str) -> str:
     """Return the title in a model's answer; empty when there is none."""
-    line = _first_line(THINKING.sub("", answer))
+    line = _first_line(THINKING_BLOCK.sub("", answer))
     return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 3] + "..."
 
 

@@ -22,20 +22,22 @@ from palimpsest.transcript.messages import Messages, UserMessage, typed_texts
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.values import Reply
 
-LOOP_REFUSED = (
+LOOP_REFUSED_SENTENCE = (
     "Refused: you repeat {words}, and nothing has changed in between. Do something else, or end with what you "
     "have; the same again ends the turn."
 )
-TURN_ENDED = (
+TURN_ENDED_SENTENCE = (
     "The turn was ended because the model went in a circle: it repeated {words} after it was told not to, and "
     "nobody was there to ask. Change the prompt, or choose another model."
 )
-REPEATED = "the model repeats {}, and nobody was there to ask"
+REPEATED_REASON = "the model repeats {}, and nobody was there to ask"
 MAX_LOOPS = 2
 """Number of different loops that are refused in a turn; the next one ends it."""
 
-ROUNDS = 3
-PERIODS = (1, 2, 3)
+LOOP_ROUNDS = 3
+"""Number of equal rounds in a row that are a loop."""
+LOOP_PERIODS = (1, 2, 3)
+"""Numbers of calls in one round of a loop that is recognised."""
 
 
 class ToolGate:
@@ -69,17 +71,24 @@ class ToolGate:
             patterns: Sequence[str],
             *,
             other_patterns: Mapping[str, Sequence[str]] | None = None,
-            **more: Any,
+            **other_arguments: Any,
         ) -> Reply | None:
             session = self._log.state.session
             if session is not None and session.limits:
                 rules = self._services.rules
-                base = rules.effective_rules.rules_of(session, rules.base_rules, ())
-                for name, texts in {permission: patterns, **(other_patterns or {})}.items():
-                    refuse_beyond(session.limits, base, name, texts)
-            more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
+                base_rules = rules.effective_rules.rules_of(session, rules.base_rules, ())
+                for named_permission, permission_patterns in {
+                    permission: patterns,
+                    **(other_patterns or {}),
+                }.items():
+                    refuse_beyond(session.limits, base_rules, named_permission, permission_patterns)
+            other_arguments |= {
+                "rules": self._rules_of_message(message_id),
+                "abort": run.abort,
+                "yes": run.yes,
+            }
             return await self._asks.ask_permission(
-                caller, permission, patterns, other_patterns=other_patterns, **more
+                caller, permission, patterns, other_patterns=other_patterns, **other_arguments
             )
 
         return ask
@@ -88,16 +97,16 @@ class ToolGate:
         """Return the function that decides about calls of an agent as of now; None means the session's agent."""
         session = self._log.state.session
         name = agent or (session.agent if session is not None else None)
-        return self._asks.verdict_function(self._rules_of(name))
+        return self._asks.verdict_function(self._rules_of_agent(name))
 
-    def _rules(self, message_id: str) -> Rules:
+    def _rules_of_message(self, message_id: str) -> Rules:
         message = self._log.state.message(message_id)
         name = getattr(message.info, "agent", None) if message is not None else None
-        return self._rules_of(name)
+        return self._rules_of_agent(name)
 
-    def _rules_of(self, name: str | None) -> Rules:
+    def _rules_of_agent(self, agent_name: str | None) -> Rules:
         agents, rules = self._services.agents, self._services.rules
-        agent = agents.known_agents.get(name or agents.default_agent)
+        agent = agents.known_agents.get(agent_name or agents.default_agent)
         agent_rules = agent.rules if agent is not None else ()
         session = self._log.state.session
         return rules.effective_rules.rules_of(session, rules.base_rules, agent_rules)
@@ -131,20 +140,20 @@ class ToolGate:
                 if len(self._refused_loops) > MAX_LOOPS:
                     raise _denied_at_end(calls_text) from None
                 raise PermissionDenied(
-                    LOOP_REFUSED.format(words=calls_text),
+                    LOOP_REFUSED_SENTENCE.format(words=calls_text),
                     stops_turn=False,
                     denied_by="engine",
-                    reason=REPEATED.format(calls_text),
+                    reason=REPEATED_REASON.format(calls_text),
                 ) from None
             self._allowed_loops.add(loop)
 
 
-def _denied_at_end(reason: str) -> PermissionDenied:
+def _denied_at_end(calls_text: str) -> PermissionDenied:
     return PermissionDenied(
-        TURN_ENDED.format(words=reason),
+        TURN_ENDED_SENTENCE.format(words=calls_text),
         stops_turn=True,
         denied_by="engine",
-        reason=REPEATED.format(reason),
+        reason=REPEATED_REASON.format(calls_text),
         guard="circle",
     )
 
@@ -163,7 +172,7 @@ def newest_calls(messages: Messages, *, upto: str) -> list[str]:
             is_ours = not (metadata.get("failed_attempt") or metadata.get("provider_executed"))
             if is_reached and is_ours:
                 call_texts.append(call_fingerprint(part.tool, part.state.input))
-                if len(call_texts) == max(PERIODS) * ROUNDS:
+                if len(call_texts) == max(LOOP_PERIODS) * LOOP_ROUNDS:
                     return call_texts[::-1]
         if is_reached and isinstance(message.info, UserMessage) and typed_texts(message):
             break
@@ -175,14 +184,17 @@ def call_fingerprint(tool: str, tool_input: dict[str, Any]) -> str:
     return tool + " " + json.dumps(tool_input, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def repeated_calls(calls: Sequence[str]) -> frozenset[str]:
+def repeated_calls(fingerprints: Sequence[str]) -> frozenset[str]:
     """Return the calls of the loop that the newest calls form; empty when they form none.
 
     The set is the same wherever the loop began, so that the user's answer about it is remembered.
     """
-    for period in PERIODS:
-        needed = period * ROUNDS
-        newest = list(calls[-needed:])
-        if len(newest) == needed and newest == newest[:period] * ROUNDS:
-            return frozenset(newest[:period])
+    for period in LOOP_PERIODS:
+        compared_count = period * LOOP_ROUNDS
+        compared_calls = list(fingerprints[-compared_count:])
+        if (
+            len(compared_calls) == compared_count
+            and compared_calls == compared_calls[:period] * LOOP_ROUNDS
+        ):
+            return frozenset(compared_calls[:period])
     return frozenset()

@@ -46,50 +46,55 @@ class TurnSummaries:
     """Called after a new summary."""
     setup: StepSetup | None = None
     """The setup of the newest step."""
-    _turns: list[str] = field(default_factory=list)
+    _prompt_ids: list[str] = field(default_factory=list)
     """Ids of the prompts of turns that ended and are still to be summarised, oldest first."""
-    _summarised_answer: str = ""
+    _summarised_answer_id: str = ""
     """Id of the newest answer for which a summary was requested."""
-    _is_ended: bool = False
+    _is_closed: bool = False
     _task: asyncio.Task[None] | None = None
 
-    def turn_ended(self, services: RequestServices) -> None:
+    def begin_request(self, request_services: RequestServices) -> None:
         """Request a summary when a run ended with a new answer."""
         session, setup = self._log.state.session, self.setup
-        if self._is_ended or setup is None:
+        if self._is_closed or setup is None:
             return
         turn = newest_turn(self._log.state.messages())
         answer_id = _answer_id(turn)
-        is_new = answer_id not in ("", self._summarised_answer)
+        is_new = answer_id not in ("", self._summarised_answer_id)
         if session is None or session.parent_id is not None or not is_new:
             return
-        self._summarised_answer = answer_id
+        self._summarised_answer_id = answer_id
         prompt_id = turn[0].id
-        self._turns = [*(earlier for earlier in self._turns if earlier != prompt_id), prompt_id]
+        self._prompt_ids = [
+            *(earlier_id for earlier_id in self._prompt_ids if earlier_id != prompt_id),
+            prompt_id,
+        ]
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._write_summaries(services))
+            self._task = asyncio.get_running_loop().create_task(
+                self._write_summaries(request_services)
+            )
 
     def cancel_request(self) -> None:
         """Cancel the request, and make no more."""
-        self._is_ended = True
+        self._is_closed = True
         if self._task is not None:
             self._task.cancel()
 
-    async def _write_summaries(self, services: RequestServices) -> None:
-        while self._turns:
-            turns, self._turns = tuple(self._turns[-MAX_TURNS:]), []
+    async def _write_summaries(self, request_services: RequestServices) -> None:
+        while self._prompt_ids:
+            prompt_ids, self._prompt_ids = tuple(self._prompt_ids[-MAX_TURNS:]), []
             try:
-                side_answer = await self._request_summary(services, turns)
+                side_answer = await self._request_summary(request_services, prompt_ids)
             except (PalimpsestError, TimeoutError) as problem:
                 LOGGER.debug("No turn summary for session %s: %s", self._log.session_id, problem)
             except Exception:
                 LOGGER.exception("No turn summary for session %s", self._log.session_id)
             else:
                 if side_answer is not None:
-                    self._set_summary(side_answer, turns[-1])
+                    self._set_summary(side_answer, prompt_ids[-1])
 
     async def _request_summary(
-        self, services: RequestServices, turns: tuple[str, ...]
+        self, request_services: RequestServices, prompt_ids: tuple[str, ...]
     ) -> SideAnswer | None:
         setup = self.setup
         if setup is None or await self._log.wait_until_written():
@@ -101,10 +106,10 @@ class TurnSummaries:
             return None
         model = setup.model if info is setup.info else self._services.models.model(info)
         summary_setup = dataclasses.replace(setup, model=model, info=info)
-        hold = services.request_hold()
+        hold = request_services.request_hold()
         if hold is not None:
             await hold.wait_for_next_release()
-        return await run_turn_summary(services, summary_setup, turns)
+        return await run_turn_summary(request_services, summary_setup, prompt_ids)
 
     def _set_summary(self, side_answer: SideAnswer, prompt_id: str) -> None:
         """Write the summary, where the turn still exists, and add the usage of its request."""

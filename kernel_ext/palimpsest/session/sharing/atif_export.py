@@ -36,7 +36,7 @@ MAX_LEVELS = 5
 def session_trajectory(store: Store, session_id: str, levels: int = MAX_LEVELS) -> Json:
     """Return a session as a trajectory, with long texts in full. Raises NotFound and UserError."""
     state, session = visible_session(store, session_id)
-    children = _children(store, state, levels - 1) if levels > 1 else {}
+    children = _child_trajectories(store, state, levels - 1) if levels > 1 else {}
     trajectory = atif_trajectory(
         _trajectory_head(store, state, session),
         _messages(store, state),
@@ -92,15 +92,15 @@ def _shown_outputs(store: Store, state: State, session_id: str) -> Mapping[str, 
     """Return the reduced and restored outputs that each answer was the first to see, by the answer's id."""
     outputs: defaultdict[str, list[OutputShown]] = defaultdict(list)
     decisions: list[Decision] = []
-    answers: set[str] = set()
+    answer_ids: set[str] = set()
     for record in store.read(session_id, only=("decision", "message.updated")):
         event = record.event
         if isinstance(event, DecisionMade):
             decisions.append(event.decision)
         elif isinstance(event, MessageUpdated) and isinstance(event.info, AssistantMessage):
-            if event.info.id in answers:
+            if event.info.id in answer_ids:
                 continue
-            answers.add(event.info.id)
+            answer_ids.add(event.info.id)
             outputs[event.info.id] += _changed_outputs(store, state, decisions)
             decisions = []
     return outputs
@@ -139,22 +139,24 @@ def _placeholder(decision: Decision, output: str) -> str:
     return apply_truncation(output, numbers)
 
 
-def _is_child(store: Store, name: str, parent: str) -> bool:
-    """Return whether a session is the child of ``parent``, since a log may name any session."""
+def _is_child(store: Store, session_id: str, parent_id: str) -> bool:
+    """Return whether a session is the child of ``parent_id``, since a log may name any session."""
     with suppress(NotFound, ValueError):
-        child = store.load(name).session
-        return child is not None and child.parent_id == parent
+        child = store.load(session_id).session
+        return child is not None and child.parent_id == parent_id
     return False
 
 
-def _children(store: Store, state: State, levels: int) -> dict[str, Json]:
+def _child_trajectories(store: Store, state: State, levels: int) -> dict[str, Json]:
     """Return the trajectories of the subagents that calls of the session started, by the call's id."""
     trajectories: dict[str, Json] = {}
     for message in state.messages():
         for part in message.parts:
             if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-                name = part.state.metadata.get("task")
-                if isinstance(name, str) and _is_child(store, name, message.info.session_id):
+                child_id = part.state.metadata.get("task")
+                if isinstance(child_id, str) and _is_child(
+                    store, child_id, message.info.session_id
+                ):
                     with suppress(NotFound, UserError):
-                        trajectories[part.call_id] = session_trajectory(store, name, levels)
+                        trajectories[part.call_id] = session_trajectory(store, child_id, levels)
     return trajectories

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from palimpsest.home_paths import home_path
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.formats.item_writer import Numbered, in_turns
+from palimpsest.render.formats.item_writer import NumberedMessage, in_turns
 from palimpsest.render.formats.markdown import render_turn
 from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.safety.escaping import escape_inline, one_line
@@ -39,7 +39,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import PROTECTED_FOLDERS, comparable_names
 from palimpsest.transcript.values import Density
 
-ENDINGS: Mapping[str, str] = {
+ENDING_BY_FORM: Mapping[str, str] = {
     "md": ".md",
     "ipynb": ".ipynb",
     "json": ".json",
@@ -47,7 +47,7 @@ ENDINGS: Mapping[str, str] = {
     "opencode": "-opencode",
     "atif": ".atif.json",
 }
-OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
+FORM_BY_OTHER_NAME = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
 _MAX_NAME_CHARS = 60
 MAX_PATH_CHARS = 300
 """Maximum characters of a path in a sentence about it."""
@@ -55,7 +55,7 @@ MAX_PATH_CHARS = 300
 
 def form_of(format_name: str) -> Form | None:
     """Return the format that a word or a file suffix names; None for an unknown one."""
-    name = OTHER_NAMES.get(format_name.lower().lstrip("."), format_name.lower().lstrip("."))
+    name = FORM_BY_OTHER_NAME.get(format_name.lower().lstrip("."), format_name.lower().lstrip("."))
     return name if name in FORMS else None  # type: ignore[return-value]  # the names are the literals
 
 
@@ -83,8 +83,8 @@ def export_session(
     try:
         target = _target_path(path, form_name, session, cwd, outer_folder)
         if form_name == "opencode":
-            keys = scrubber(environment)
-            export_storage(store, session_id, target, clean_json(keys))
+            remove_keys = scrubber(environment)
+            export_storage(store, session_id, target, clean_json(remove_keys))
             size = sum(file.stat().st_size for file in target.rglob("*.json"))
         else:
             pieces = _export_pieces(store, session_id, form_name, environment, prompts, density)
@@ -103,20 +103,22 @@ def _target_path(
     path: str | Path | None, form: Form, session: SessionInfo, cwd: Path, outer_folder: Path | None
 ) -> Path:
     if path is None:
-        return _free_name(cwd, _file_name(session), ENDINGS[form])
+        return _unused_path(cwd, _file_name(session), ENDING_BY_FORM[form])
     target = cwd / home_path(native_name(str(path)))
     target = target.parent.resolve() / target.name
     if PROTECTED_FOLDERS & set(comparable_names(str(target))):
         raise UserError(
             f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
         )
-    outer = outer_folder.resolve() if outer_folder is not None else None
-    real_path = target.resolve() if outer is not None else target
-    if outer is not None and not real_path.is_relative_to(outer):
+    real_outer_folder = outer_folder.resolve() if outer_folder is not None else None
+    real_path = target.resolve() if real_outer_folder is not None else target
+    if real_outer_folder is not None and not real_path.is_relative_to(real_outer_folder):
         raise UserError(f"{str(target)!r} is outside the project; name a file inside it.")
     if target.is_dir() and form != "opencode":
-        return _free_name(target, _file_name(session), ENDINGS[form])
-    if outer is not None and protection_of(real_path.relative_to(outer).as_posix()):
+        return _unused_path(target, _file_name(session), ENDING_BY_FORM[form])
+    if real_outer_folder is not None and protection_of(
+        real_path.relative_to(real_outer_folder).as_posix()
+    ):
         raise UserError(f"{str(target)!r} is a protected file; name another.")
     if not target.parent.is_dir():
         raise UserError(
@@ -125,7 +127,7 @@ def _target_path(
     return target
 
 
-def _free_name(folder: Path, name: str, suffix: str) -> Path:
+def _unused_path(folder: Path, name: str, suffix: str) -> Path:
     """Return the first name that does not exist yet."""
     numbered_names = (f"{name}-{number}" for number in itertools.count(2))
     names = itertools.chain([name], numbered_names)
@@ -165,19 +167,21 @@ def _export_pieces(
         case "json":
             return export_json(store, session_id, clean_json(scrubber(environment)))
         case "atif":
-            return _trajectory(store, session_id, environment)
+            return _trajectory_pieces(store, session_id, environment)
         case "ipynb":
-            return _notebook(store, session_id, environment, prompts, density)
+            return _notebook_pieces(store, session_id, environment, prompts, density)
         case _:
-            return _markdown(store, session_id, environment, density)
+            return _markdown_pieces(store, session_id, environment, density)
 
 
-def _trajectory(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
+def _trajectory_pieces(
+    store: Store, session_id: str, environment: Mapping[str, str]
+) -> Iterator[str]:
     clean = clean_json(scrubber(environment))
     yield json.dumps(clean(session_trajectory(store, session_id)), indent=2) + "\n"
 
 
-def _notebook(
+def _notebook_pieces(
     store: Store,
     session_id: str,
     environment: Mapping[str, str],
@@ -186,7 +190,7 @@ def _notebook(
 ) -> Iterator[str]:
     state, session = visible_session(store, session_id)
     clean = text_cleaner(environment)
-    pieces = notebook(
+    document = notebook(
         session.title,
         facts_of(session, state),
         messages_of(store, state),
@@ -197,10 +201,10 @@ def _notebook(
         density=density,
         metadata={"session": session.id},
     )
-    yield json.dumps(pieces, indent=1, ensure_ascii=False) + "\n"
+    yield json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _markdown(
+def _markdown_pieces(
     store: Store, session_id: str, environment: Mapping[str, str], density: Density
 ) -> Iterator[str]:
     state, session = visible_session(store, session_id)
@@ -220,8 +224,8 @@ def _markdown(
 
 
 def _collect_attachments(
-    turn: Iterable[Numbered], attachment_names: list[str]
-) -> Iterator[Numbered]:
+    turn: Iterable[NumberedMessage], attachment_names: list[str]
+) -> Iterator[NumberedMessage]:
     """Yield a turn's messages, and add the names of their attachments to ``attachment_names``."""
     for numbered in turn:
         attachment_names += _attachment_names(numbered[0])

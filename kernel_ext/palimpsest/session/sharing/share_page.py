@@ -36,7 +36,7 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.values import Density, Usage
 
-FOLDER = "share"
+SHARE_FOLDER_NAME = "share"
 PAGE_NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 16
 """Random bytes of a page's name: 128 bits cannot be guessed. They are written in hex, which has no meaning in Markdown."""
@@ -50,8 +50,8 @@ TEXT_TYPES = frozenset(
     {"application/json", "application/xml", "application/x-ndjson", "image/svg+xml"}
 )
 
-DISABLED = "Sharing is switched off here: the setting share is 'disabled'."
-IN_MEMORY = (
+DISABLED_SENTENCE = "Sharing is switched off here: the setting share is 'disabled'."
+IN_MEMORY_SENTENCE = (
     "This kernel keeps its sessions in memory only, so there is no folder for a page; "
     "%agent export html FILE writes it where you say."
 )
@@ -63,7 +63,7 @@ CLOSING_TEXT = (
     "This page was made by Palimpsest {version} from session {id} on {made}. It is one file, loads nothing "
     "from anywhere and runs no script. What was said in the session since then is not on it."
 )
-SCRUBBED = (
+SCRUBBED_TEXT = (
     "What looks like a key was replaced by [redacted], and the names of home folders by ~. This catches "
     "what has the usual shapes: look through the page before you pass it on."
 )
@@ -95,8 +95,8 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
             case list() if TEXTLESS_TYPES.issuperset(map(type, value)):
                 return value
             case list() | tuple() if STRING_ONLY.issuperset(map(type, value)):
-                cleaned = {text: clean_value(text) for text in dict.fromkeys(value)}
-                return [cleaned[text] for text in value]
+                clean_text_by_text = {text: clean_value(text) for text in dict.fromkeys(value)}
+                return [clean_text_by_text[text] for text in value]
             case list() | tuple():
                 return [clean_value(inner_value) for inner_value in value]
             case _:
@@ -127,8 +127,8 @@ def _clean_url(url: str, clean: Callable[[str], str]) -> str:
 def share_folder(store: Store) -> Path:
     """Return the folder of the pages; raises UserError where sessions are in memory only, or it is a link."""
     if not isinstance(store, JsonlStore):
-        raise UserError(IN_MEMORY)
-    folder = store.layout.root / FOLDER
+        raise UserError(IN_MEMORY_SENTENCE)
+    folder = store.layout.root / SHARE_FOLDER_NAME
     if folder.is_symlink():
         raise UserError(f"{str(folder)!r} is a link, so no page is made there; put it away.")
     return folder
@@ -164,7 +164,7 @@ def make_page(
         raise StorageFailed(
             f"{disk_reason(error)}: the page cannot be written to {str(folder)!r}."
         ) from error
-    url = f".palimpsest/{FOLDER}/{secret}.html"
+    url = f".palimpsest/{SHARE_FOLDER_NAME}/{secret}.html"
     return {"secret": secret, "url": url, "session": session.id}
 
 
@@ -209,7 +209,11 @@ def page_html(
     def closing_lines() -> Sequence[str]:
         origin = CLOSING_TEXT.format(version=__version__, id=session.id, made=written_at)
         left_out = f"Attachments that are not on this page: {attachments.left_out_count}."
-        return [origin, SCRUBBED, left_out] if attachments.left_out_count else [origin, SCRUBBED]
+        return (
+            [origin, SCRUBBED_TEXT, left_out]
+            if attachments.left_out_count
+            else [origin, SCRUBBED_TEXT]
+        )
 
     return share_page(
         SharePageHead(
@@ -241,7 +245,7 @@ class _Survey:
     cost: float = 0.0
     unpriced_count: int = 0
     """Number of answers of unknown price."""
-    last_change: int = 0
+    last_change_ms: int = 0
     """Time of the newest message, in milliseconds since 1970."""
 
 
@@ -253,7 +257,7 @@ def _survey(state: State) -> _Survey:
         info = slot.info.newest_value(lambda _line, _reason: None)
         if info is None:
             continue
-        survey.last_change = max(survey.last_change, info.time.created)
+        survey.last_change_ms = max(survey.last_change_ms, info.time.created)
         if isinstance(info, AssistantMessage):
             _add_answer(survey, info)
             continue
@@ -269,7 +273,7 @@ def _add_answer(survey: _Survey, info: AssistantMessage) -> None:
     survey.tokens = survey.tokens.plus(info.tokens)
     survey.cost += info.cost or 0
     survey.unpriced_count += info.cost is None
-    survey.last_change = max(survey.last_change, info.time.completed or 0)
+    survey.last_change_ms = max(survey.last_change_ms, info.time.completed or 0)
 
 
 def _is_prompt(message: Message) -> bool:
@@ -292,7 +296,7 @@ def _facts(session: SessionInfo, survey: _Survey) -> Iterator[tuple[str, str]]:
     """Yield the facts that a page lists below a session's title and summary."""
     tokens = survey.tokens
     yield "Begun", _date_and_time(session.time.created)
-    yield "Last change", _date_and_time(max(survey.last_change, session.time.created))
+    yield "Last change", _date_and_time(max(survey.last_change_ms, session.time.created))
     yield "Model", ", ".join(survey.models) or "none yet"
     yield "Prompts", f"{count(len(survey.prompts))}, answered in {count(survey.steps)} steps"
     cached = f", {count(tokens.cache_read)} of them cached" if tokens.cache_read else ""
@@ -360,8 +364,12 @@ class Attachments:
             self._bytes_left -= len(content)
             return EmbeddedFile("picture", name, mime, _data_url(mime, text.encode()))
         self._bytes_left -= min(len(content), MAX_TEXT_CHARS)
-        more = len(text) - MAX_TEXT_CHARS
-        reason = f"{count(more)} more characters are not on this page" if more > 0 else ""
+        left_out_chars = len(text) - MAX_TEXT_CHARS
+        reason = (
+            f"{count(left_out_chars)} more characters are not on this page"
+            if left_out_chars > 0
+            else ""
+        )
         return EmbeddedFile("text", name, mime, text[:MAX_TEXT_CHARS], reason)
 
     def _content(self, url: str) -> bytes | None:

@@ -16,7 +16,12 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form
 from palimpsest.session.sharing.exports import export_session
 from palimpsest.session.sharing.import_place import ImportPlace
-from palimpsest.session.sharing.share_page import DISABLED, make_page, remove_page, share_folder
+from palimpsest.session.sharing.share_page import (
+    DISABLED_SENTENCE,
+    make_page,
+    remove_page,
+    share_folder,
+)
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
@@ -45,10 +50,10 @@ class SharingService:
         """
         services = self._services
         if services.sessions.share == "disabled":
-            raise UserError(DISABLED)
+            raise UserError(DISABLED_SENTENCE)
         folder = share_folder(services.store)
         full_id = await self._flushed_id(session_id)
-        session = await asyncio.to_thread(self._session, full_id)
+        session = await asyncio.to_thread(self._read_session, full_id)
         record = await asyncio.to_thread(
             make_page, services.store, session, services.environment, services.sessions.density
         )
@@ -64,7 +69,7 @@ class SharingService:
         """Delete a session's page; returns False when there was none."""
         services = self._services
         full_id = await self._flushed_id(session_id)
-        session = await asyncio.to_thread(self._session, full_id)
+        session = await asyncio.to_thread(self._read_session, full_id)
         # Delete the page before its record, and again afterwards, since another kernel may write it meanwhile.
         was_removed = await asyncio.to_thread(remove_page, services.store, session)
         record = SHARING_OPTED_OUT if services.sessions.share == "auto" else None
@@ -77,8 +82,10 @@ class SharingService:
         store = self._services.store
         records = store.read(session.id, only=("session.updated",))
         events = [record.event for record in records]
-        infos = [event.session for event in events if isinstance(event, SessionUpdated)]
-        shared_infos = [info for info in infos if info.id == session.id and info.share is not None]
+        session_infos = [event.session for event in events if isinstance(event, SessionUpdated)]
+        shared_infos = [
+            info for info in session_infos if info.id == session.id and info.share is not None
+        ]
         return sum(remove_page(store, info) for info in shared_infos) > 0
 
     async def export(
@@ -116,7 +123,7 @@ class SharingService:
         reader = services.sessions.import_sessions
         return ImportPlace(services.store, services.root, services.cwd, services.clock, reader)
 
-    def _session(self, session_id: str) -> SessionInfo:
+    def _read_session(self, session_id: str) -> SessionInfo:
         session = self._services.store.open_live(session_id).session
         if session is None:
             raise NotFound(f"Session {session_id!r} has no readable beginning.")
@@ -152,7 +159,7 @@ class AutoShare:
     def refresh(self) -> None:
         """Write the page again where pages are automatic, as after a turn summary."""
         if self._services.sessions.share == "auto":
-            self._start()
+            self._start_writing()
 
     def _on_records(self, records: Sequence[Record]) -> None:
         """Write the page again after the end of a turn; called on the writer thread."""
@@ -161,9 +168,9 @@ class AutoShare:
             for record in records
         )
         if has_ended and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._start)
+            self._loop.call_soon_threadsafe(self._start_writing)
 
-    def _start(self) -> None:
+    def _start_writing(self) -> None:
         self._is_outdated = True
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write_until_current())
@@ -185,9 +192,9 @@ class AutoShare:
         record = await asyncio.to_thread(
             make_page, services.store, session, services.environment, services.sessions.density
         )
-        current = self._log.state.session
-        if current is not None and current.share == SHARING_OPTED_OUT:
+        current_session = self._log.state.session
+        if current_session is not None and current_session.share == SHARING_OPTED_OUT:
             remove_page(services.store, session.model_copy(update={"share": record}))
-        elif current is not None and current.share != record:
-            changed = current.model_copy(update={"share": record})
-            self._log.append(SessionUpdated(session=changed))
+        elif current_session is not None and current_session.share != record:
+            changed_session = current_session.model_copy(update={"share": record})
+            self._log.append(SessionUpdated(session=changed_session))

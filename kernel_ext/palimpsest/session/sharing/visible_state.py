@@ -15,14 +15,14 @@ def visible_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
     revert = standing_revert(session)
     if revert is None:
         return state, session
-    hidden_messages = hidden_by_revert(state.messages(), revert)
+    removal = hidden_by_revert(state.messages(), revert)
     if session.summary is not None:
-        summary = without_turns(session.summary, hidden_messages.message_ids, state.messages())
+        summary = without_turns(session.summary, removal.message_ids, state.messages())
         session = session.model_copy(update={"summary": summary})
-        changed = SessionUpdated(session=session)
-        state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
-    state.forget_messages(set(hidden_messages.message_ids))
-    for message_id, part_id in hidden_messages.part_id_pairs:
+        update_event = SessionUpdated(session=session)
+        state.apply(Record(seq=state.seq + 1, ts=0, event=update_event))
+    state.forget_messages(set(removal.message_ids))
+    for message_id, part_id in removal.part_id_pairs:
         event = PartRemoved(message_id=message_id, part_id=part_id)
         state.apply(Record(seq=state.seq + 1, ts=0, event=event))
     return state, session

@@ -15,11 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-PROGRAMS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".so", ".pyd", "package.json")
+PROGRAM_ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".so", ".pyd", "package.json")
 """Suffixes and names of files that are hashed too if they are beside a file that runs, since it may load them."""
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SEPARATORS = re.compile(r"[\s;&|=,:'\"()<>`$]+")
 _BLOCK_BYTES = 1 << 20
+MAX_WORD_CHARS = 4_000
+"""Maximum characters of a word that may name a file."""
 
 
 def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -> dict[str, str]:
@@ -58,14 +60,14 @@ def _words_in(value: Any) -> Iterator[str]:
 
 def _named_files(word: str, base_folder: Path) -> Iterator[Path]:
     """Yield the files and folders that a word may name: by path, or as a module."""
-    if "\0" in word or len(word) > 4_000:
+    if "\0" in word or len(word) > MAX_WORD_CHARS:
         return
     yield Path(os.path.normpath(base_folder / word))
     for name in _MODULE.findall(word):
         steps = name.split(".")
         for depth in range(1, len(steps) + 1):
             stem = base_folder.joinpath(*steps[:depth])
-            yield from (stem, *(stem.with_name(stem.name + suffix) for suffix in PROGRAMS))
+            yield from (stem, *(stem.with_name(stem.name + suffix) for suffix in PROGRAM_ENDINGS))
 
 
 def _is_below(path: Path, root: Path) -> bool:
@@ -83,7 +85,9 @@ def _with_neighbours(path: Path) -> Iterator[Path]:
         entries = sorted(folder.iterdir())
     except OSError:
         return
-    yield from (entry for entry in entries if entry.name.endswith(PROGRAMS) and entry.is_file())
+    yield from (
+        entry for entry in entries if entry.name.endswith(PROGRAM_ENDINGS) and entry.is_file()
+    )
 
 
 def _digest(path: Path) -> str:

@@ -22,28 +22,28 @@ from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.strings.disk_words import disk_reason
 
-FILE = "trusted.json"
+FILE_NAME = "trusted.json"
 MAX_ANSWERS = 5_000
 """Maximum number of stored answers; the oldest are dropped first."""
 RUNNING_SETTINGS = ("hooks", "mcp")
 """Settings that name commands or code to run."""
 
 
-def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> str:
+def digest_of(layers: Sequence[Layer], start_folders: Sequence[Path], repository: Path) -> str:
     """Return a hash that identifies a project's settings and the files they run; empty where it has no settings.
 
-    ``starts`` are folders in which programs run and modules are searched; ``tree`` is the repository that contains
+    ``start_folders`` are folders in which programs run and modules are searched; ``repository`` is the repository that contains
     the project.
     """
     if not layers:
         return ""
-    identity = [[os.path.realpath(layer.folder), layer.origin, layer.data] for layer in layers]
+    layer_values = [[os.path.realpath(layer.folder), layer.origin, layer.data] for layer in layers]
     commands = [
         layer.data[name] for layer in layers for name in RUNNING_SETTINGS if name in layer.data
     ]
-    bases = [*starts, *(layer.folder for layer in layers)]
-    files = bound_files(commands, bases, tree) if commands else {}
-    return _digest(["settings", identity, files])
+    base_folders = [*start_folders, *(layer.folder for layer in layers)]
+    files = bound_files(commands, base_folders, repository) if commands else {}
+    return _digest(["settings", layer_values, files])
 
 
 def definition_digest(path: Path, content: str) -> str:
@@ -55,12 +55,12 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()
 
 
-_IN_MEMORY: dict[str, Any] = {}
+_ENTRIES_IN_MEMORY: dict[str, Any] = {}
 """Trust given in this process where it cannot be stored."""
 
 
-UNWRITTEN = "This trust ends with this kernel. {reason}"
-_UNWRITTEN: dict[str, str] = {}
+UNWRITTEN_SENTENCE = "This trust ends with this kernel. {reason}"
+_UNWRITTEN_REASONS: dict[str, str] = {}
 """Why trust could not be stored, by the real path of the project."""
 
 
@@ -71,12 +71,12 @@ class TrustStore:
     """
 
     def __init__(self, folder: Path | None, project: Path | None = None) -> None:
-        self._path = folder / FILE if folder is not None else None
+        self._path = folder / FILE_NAME if folder is not None else None
         self._project = project
 
     def is_trusted(self, digest: str) -> bool:
         """Return whether the settings or file with this digest were trusted."""
-        return bool(digest) and digest in self._read_file() | _IN_MEMORY
+        return bool(digest) and digest in self._read_file() | _ENTRIES_IN_MEMORY
 
     def add(self, digests: Iterable[str], files: Sequence[str], project: Path) -> None:
         """Trust the settings and files with these digests from now on."""
@@ -87,30 +87,32 @@ class TrustStore:
         }
         added_entries = dict.fromkeys(filter(None, digests), entry)
         try:
-            self._write(dict(list((self._read_file() | added_entries).items())[-MAX_ANSWERS:]))
-            _UNWRITTEN.pop(entry["project"], None)
+            self._write_file(dict(list((self._read_file() | added_entries).items())[-MAX_ANSWERS:]))
+            _UNWRITTEN_REASONS.pop(entry["project"], None)
         except StorageFailed as refused:
-            _IN_MEMORY.update(added_entries)
-            _UNWRITTEN[entry["project"]] = UNWRITTEN.format(reason=refused)
+            _ENTRIES_IN_MEMORY.update(added_entries)
+            _UNWRITTEN_REASONS[entry["project"]] = UNWRITTEN_SENTENCE.format(reason=refused)
 
     def unwritten(self, project: Path) -> str:
         """Return why trust in a project ends with this process, in sentences; empty where it is stored."""
-        return _UNWRITTEN.get(os.path.realpath(project), "")
+        return _UNWRITTEN_REASONS.get(os.path.realpath(project), "")
 
     def remove(self, project: Path) -> bool:
         """Remove all trust in a project; returns False when it had none."""
         real_path = os.path.realpath(project)
-        _UNWRITTEN.pop(real_path, None)
+        _UNWRITTEN_REASONS.pop(real_path, None)
         entries = self._read_file()
         remaining_entries = {
             key: entry for key, entry in entries.items() if entry.get("project") != real_path
         }
-        in_memory = [key for key, entry in _IN_MEMORY.items() if entry.get("project") == real_path]
-        for key in in_memory:
-            del _IN_MEMORY[key]
+        digests_in_memory = [
+            key for key, entry in _ENTRIES_IN_MEMORY.items() if entry.get("project") == real_path
+        ]
+        for key in digests_in_memory:
+            del _ENTRIES_IN_MEMORY[key]
         if len(remaining_entries) < len(entries):
-            self._write(remaining_entries)
-        return bool(in_memory) or len(remaining_entries) < len(entries)
+            self._write_file(remaining_entries)
+        return bool(digests_in_memory) or len(remaining_entries) < len(entries)
 
     def _read_file(self) -> dict[str, Any]:
         path = self._path
@@ -122,12 +124,12 @@ class TrustStore:
             data = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
             return {}  # Nothing is trusted then, and the user is asked again.
-        trusted = data.get("trusted") if isinstance(data, dict) else None
-        if not isinstance(trusted, dict):
+        trusted_entries = data.get("trusted") if isinstance(data, dict) else None
+        if not isinstance(trusted_entries, dict):
             return {}
-        return {key: entry for key, entry in trusted.items() if isinstance(entry, dict)}
+        return {key: entry for key, entry in trusted_entries.items() if isinstance(entry, dict)}
 
-    def _write(self, entries: dict[str, Any]) -> None:
+    def _write_file(self, entries: dict[str, Any]) -> None:
         path = self._path
         if path is None or state_folder_problem(path.parent, self._project):
             raise StorageFailed("There is no folder of your own to keep this in.")

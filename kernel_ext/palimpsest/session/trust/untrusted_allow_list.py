@@ -24,21 +24,21 @@ from palimpsest.transcript.errors import ConfigError
 # Each tuple is ordered from the value that an untrusted project may always set to the one that permits or sends most.
 MODES_BY_FREEDOM = ("plan", *(mode for mode in MODES if mode != "plan"))
 SHARES_BY_FREEDOM = ("disabled", "manual", "auto")
-ENDS_BY_FREEDOM = ("raise", "auto", "show")
+ON_FAILURE_BY_FREEDOM = ("raise", "auto", "show")
 VARIABLES_BY_DETAIL = ("names", "names and types", "values")
 NOTEBOOK_BY_DETAIL = ("none", "errors", "all")
-MIN_WINDOW = 8_000
+MIN_WINDOW_TOKENS = 8_000
 """Minimum tokens of a window that an untrusted project may set.
 
 With a smaller one it would cause a compaction in every turn, at the user's cost.
 """
-MAX_RESERVED = 64_000
+MAX_RESERVED_TOKENS = 64_000
 """Maximum tokens that an untrusted project may reserve for the answer."""
 SAFE_AGENTS = frozenset({"plan", "explore", "general"})
 """Built-in agents that may do no more than the default one."""
 NEW_AGENT_FIELDS = ("description", "prompt", "mode", "hidden", "color", "temperature", "top_p")
 """Fields of a project's new agent that apply without trust."""
-REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
+REHEARSAL_MODEL = re.compile(r"rehearsal(/[\w.-]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SettingsBaseline:
     commands: frozenset[str] = frozenset()
 
 
-Test = Callable[[Any, SettingsBaseline, tuple[str, ...]], bool]
+SettingTest = Callable[[Any, SettingsBaseline, tuple[str, ...]], bool]
 """Returns whether a setting's value may apply; its last argument is a tuple of the names that ``*`` matched."""
 
 
@@ -62,46 +62,46 @@ def _allow_any(_value: Any, _baseline: SettingsBaseline, _names: tuple[str, ...]
     return True
 
 
-def _allow_only(allowed_values: Any) -> Test:
+def _allow_only(allowed_values: Any) -> SettingTest:
     return lambda value, _baseline, _names: value is allowed_values
 
 
 def is_rehearsal_model(value: Any) -> bool:
     """Return whether a model is the rehearsal one, which costs nothing and sends nothing."""
-    return isinstance(value, str) and REHEARSAL.fullmatch(value) is not None
+    return isinstance(value, str) and REHEARSAL_MODEL.fullmatch(value) is not None
 
 
 def _is_rehearsal(value: Any, _baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
     return is_rehearsal_model(value)
 
 
-def _allow_smaller(key: str, *, built_in: float | None = None, minimum: float = 0) -> Test:
+def _allow_smaller(key: str, *, built_in: float | None = None, minimum: float = 0) -> SettingTest:
     """Allow a number not above the one that applies without the project; any number where none applies."""
 
-    def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
+    def is_allowed(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not isinstance(value, int | float) or value < minimum:
             return False
-        current = attrgetter(key)(baseline.config_below)
-        limit = built_in if current is None else current
+        current_value = attrgetter(key)(baseline.config_below)
+        limit = built_in if current_value is None else current_value
         return limit is None or bool(value <= limit)
 
-    return test
+    return is_allowed
 
 
-def _allow_fewer_turns(key: str) -> Test:
+def _allow_fewer_turns(key: str) -> SettingTest:
     """Allow fewer turns to be sent; 0 means all of them."""
 
-    def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
+    def is_allowed(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not value:
             return False
-        current = attrgetter(key)(baseline.config_below)
-        return not current or value <= current
+        current_value = attrgetter(key)(baseline.config_below)
+        return not current_value or value <= current_value
 
-    return test
+    return is_allowed
 
 
-def _allow_shorter_output(key: str) -> Test:
-    def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
+def _allow_shorter_output(key: str) -> SettingTest:
+    def is_allowed(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not isinstance(value, int):
             return False
         try:
@@ -109,18 +109,20 @@ def _allow_shorter_output(key: str) -> Test:
         except ConfigError:
             return False
 
-    return test
+    return is_allowed
 
 
-def _allow_at_most(limit: int) -> Test:
+def _allow_at_most(limit: int) -> SettingTest:
     return lambda value, _baseline, _names: isinstance(value, int) and value <= limit
 
 
-def _allow_no_freer(order: tuple[str, ...], key: str) -> Test:
-    def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
-        return order.index(value) <= order.index(attrgetter(key)(baseline.config_below))
+def _allow_no_freer(values_by_freedom: tuple[str, ...], key: str) -> SettingTest:
+    def is_allowed(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
+        return values_by_freedom.index(value) <= values_by_freedom.index(
+            attrgetter(key)(baseline.config_below)
+        )
 
-    return test
+    return is_allowed
 
 
 def _is_safe_default_agent(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
@@ -153,16 +155,16 @@ def _disables_known_server(value: Any, baseline: SettingsBaseline, names: tuple[
     return value is False and names[0] in baseline.config_below.mcp
 
 
-SETTING_TESTS: Mapping[str, Test] = {
+SETTING_TESTS: Mapping[str, SettingTest] = {
     "model": _is_rehearsal,
     "small_model": _is_rehearsal,
     "density": _allow_any,  # It hides nothing: what is folded can be opened.
     "titles": _allow_only(False),  # noqa: FBT003  the value itself
     "turn_summaries": _allow_only(False),  # noqa: FBT003  the value itself
-    "context_tokens": _allow_smaller("context_tokens", minimum=MIN_WINDOW),
+    "context_tokens": _allow_smaller("context_tokens", minimum=MIN_WINDOW_TOKENS),
     "compaction.auto": _allow_any,
     "compaction.prune": _allow_any,
-    "compaction.reserved": _allow_at_most(MAX_RESERVED),
+    "compaction.reserved": _allow_at_most(MAX_RESERVED_TOKENS),
     "compaction.tail_turns": _allow_any,
     "compaction.tail_tokens": _allow_any,
     "policy.prune.*": _is_number,
@@ -176,7 +178,7 @@ SETTING_TESTS: Mapping[str, Test] = {
     "mode": _allow_no_freer(MODES_BY_FREEDOM, "mode"),
     "budget.usd": _allow_smaller("budget.usd"),
     "budget.tokens": _allow_smaller("budget.tokens"),
-    "on_failure": _allow_no_freer(ENDS_BY_FREEDOM, "on_failure"),
+    "on_failure": _allow_no_freer(ON_FAILURE_BY_FREEDOM, "on_failure"),
     "max_steps": _allow_smaller("max_steps", built_in=DEFAULT_STEPS),
     "subagent_depth": _allow_smaller("subagent_depth"),
     "default_agent": _is_safe_default_agent,
@@ -207,10 +209,10 @@ INSTRUCTIONS = "instructions"
 
 def may_apply(path: tuple[str, ...], value: Any, baseline: SettingsBaseline) -> bool:
     """Return whether a setting of an untrusted project applies."""
-    for key, test in SETTING_TESTS.items():
+    for key, is_allowed in SETTING_TESTS.items():
         names = _names(key.split("."), path)
         if names is not None:
-            return test(value, baseline, names)
+            return is_allowed(value, baseline, names)
     return False
 
 
@@ -227,8 +229,10 @@ def tightening_entries(table: Any) -> Any:
         return table if table in ("deny", "ask") else None
     if not isinstance(table, Mapping):
         return None
-    tightening = {name: tightening_entries(value) for name, value in table.items()}
-    return {name: value for name, value in tightening.items() if value is not None and value != {}}
+    tightening_table = {name: tightening_entries(value) for name, value in table.items()}
+    return {
+        name: value for name, value in tightening_table.items() if value is not None and value != {}
+    }
 
 
 def asks_anything(table: Any) -> bool:

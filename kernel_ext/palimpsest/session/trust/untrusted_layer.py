@@ -25,7 +25,7 @@ from palimpsest.session.trust.untrusted_allow_list import (
     tightening_entries,
 )
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
 def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) -> None:
@@ -41,10 +41,10 @@ def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) 
         if path[-1] == PERMISSION:
             _apply_rules(into, layer, path, value[0], applied_values)
         elif path == (INSTRUCTIONS,):
-            outside = [entry for entry in value if is_outside(entry, layer.folder)]
-            if outside:
-                into.untrusted_settings.append(UntrustedSetting(layer.origin, key, outside))
-            put_at(applied_values, path, [entry for entry in value if entry not in outside])
+            outside_paths = [entry for entry in value if is_outside(entry, layer.folder)]
+            if outside_paths:
+                into.untrusted_settings.append(UntrustedSetting(layer.origin, key, outside_paths))
+            put_at(applied_values, path, [entry for entry in value if entry not in outside_paths])
         elif may_apply(path, value, baseline):
             into.limited_settings.add((key, 0))
             put_at(applied_values, path, value)
@@ -53,14 +53,16 @@ def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) 
     into.add(dataclasses.replace(layer, data=applied_values))
 
 
-def _hold_back(merge: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
+def _hold_back(merge: LayerMerge, layer: Layer, path: KeyPath, value: Any) -> None:
     """Record a held-back setting: one entry per table, but one per setting of an agent or a command."""
-    width = len(path) if path[0] in ("agent", "command") else 1
-    key = dotted_name(*path[:width])
+    key_length = len(path) if path[0] in ("agent", "command") else 1
+    key = dotted_name(*path[:key_length])
     table: dict[str, Any] = {}
-    put_at(table, ("", *path[width:]), value)
-    of_layer = [setting for setting in merge.untrusted_settings if setting.origin == layer.origin]
-    earlier_setting = next((setting for setting in of_layer if setting.key == key), None)
+    put_at(table, ("", *path[key_length:]), value)
+    layer_settings = [
+        setting for setting in merge.untrusted_settings if setting.origin == layer.origin
+    ]
+    earlier_setting = next((setting for setting in layer_settings if setting.key == key), None)
     if earlier_setting is None:
         merge.untrusted_settings.append(UntrustedSetting(layer.origin, key, table[""]))
     else:
@@ -68,24 +70,24 @@ def _hold_back(merge: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
 
 
 def _apply_rules(
-    merge: LayerMerge, layer: Layer, path: Path, table: Any, applied_values: dict[str, Any]
+    merge: LayerMerge, layer: Layer, path: KeyPath, table: Any, applied_values: dict[str, Any]
 ) -> None:
     """Apply the entries of a permission table that deny or ask; hold the table back if it also loosens a rule.
 
     An entry that asks loosens a rule that denies.
     """
-    tightening = tightening_entries(table)
+    tightening_table = tightening_entries(table)
     agents = merge.data.get("agent", {}).values()
     tables = [merge.data.get(PERMISSION), *(agent.get(PERMISSION) for agent in agents)]
     is_anything_denied = has_denies(tables)
-    if tightening != table or (is_anything_denied and asks_anything(table)):
+    if tightening_table != table or (is_anything_denied and asks_anything(table)):
         merge.untrusted_settings.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
-    if tightening:
+    if tightening_table:
         merge.limited_settings.add((dotted_name(*path), len(_value_at(merge.data, path) or ())))
-        put_at(applied_values, path, tightening)
+        put_at(applied_values, path, tightening_table)
 
 
-def _value_at(data: Mapping[str, Any], path: Path) -> Any:
+def _value_at(data: Mapping[str, Any], path: KeyPath) -> Any:
     """Return the value at a path in nested tables; None where there is none."""
     value: Any = data
     for name in path:
@@ -101,7 +103,7 @@ def _merge_tables(table: dict[str, Any], added_table: Mapping[str, Any]) -> None
             table[name] = value
 
 
-def put_at(data: dict[str, Any], path: Path, value: Any) -> None:
+def put_at(data: dict[str, Any], path: KeyPath, value: Any) -> None:
     """Set the value at a path in nested tables; missing tables are created."""
     for name in path[:-1]:
         data = data.setdefault(name, {})

@@ -61,7 +61,7 @@ def path_from_start(notebook: str | None, start_folder: Path, project: Path) -> 
 
 MAX_INSTRUCTION_BYTES = 40_000
 """Maximum bytes of an instruction file; a longer one is truncated, since it would fill a small model's window."""
-MAX_FILES = 100
+MAX_MATCHING_FILES = 100
 """Maximum number of files that one pattern of the setting ``instructions`` may match."""
 
 
@@ -114,13 +114,15 @@ def read_matching_files(
         path = Path(pattern)
         relative = path.relative_to(path.anchor)
         try:
-            matching_paths = sorted(islice(Path(path.anchor).glob(str(relative)), MAX_FILES + 1))
+            matching_paths = sorted(
+                islice(Path(path.anchor).glob(str(relative)), MAX_MATCHING_FILES + 1)
+            )
         except (OSError, RuntimeError) as error:
             problems.append(f"The instructions {pattern} are left out: {error}.")
             continue
-        if len(matching_paths) > MAX_FILES:
-            problems.append(f"Of the instructions {pattern}, {MAX_FILES} files are read.")
-        paths.update(dict.fromkeys(matching_paths[:MAX_FILES]))
+        if len(matching_paths) > MAX_MATCHING_FILES:
+            problems.append(f"Of the instructions {pattern}, {MAX_MATCHING_FILES} files are read.")
+        paths.update(dict.fromkeys(matching_paths[:MAX_MATCHING_FILES]))
     files = [path for path in paths if path.is_file()]
     return _instruction_texts(files, lambda path: _confined_to(path, root), problems)
 
@@ -174,14 +176,14 @@ class EnvironmentUpdates:
     def __init__(self, services: Services, log: SessionLog) -> None:
         self._services = services
         self._log = log
-        self._joined = services.sessions.joined_sessions
+        self._joined_session_ids = services.sessions.joined_session_ids
         """Ids of the sessions in which this kernel took part, with or without a note about it."""
         session = log.state.session
         is_new = log.state.newest_message() is None
         if session is not None and (is_new or self._has_joined(session)):
-            self._joined.add(session.id)
+            self._joined_session_ids.add(session.id)
         self._known_lines: dict[str, str] | None = None
-        self._known_mentioned: dict[str, str] = {}
+        self._known_mentioned_lines: dict[str, str] = {}
         self._known_fingerprints: dict[str, tuple[int | None, bool]] = {}
 
     async def journal_changes(
@@ -215,8 +217,8 @@ class EnvironmentUpdates:
             variables=kernel_state.variables if kernel_state is not None else None,
             mentioned_lines=kernel_state.mentioned_lines if kernel_state is not None else {},
             known_lines=self._known_lines,
-            known_mentioned=self._known_mentioned,
-            worked_before=self._has_joined(session),
+            known_mentioned_lines=self._known_mentioned_lines,
+            was_kernel_used=self._has_joined(session),
             changed_variables=_changed_variables(self._known_fingerprints, kernel_state, sources),
         )
         visible_messages = View(state.messages(), state.decisions).folded_messages(policy.compact)
@@ -224,18 +226,20 @@ class EnvironmentUpdates:
         if kernel_state is not None:
             self._known_lines = kernel_state.variables
             self._known_fingerprints = kernel_state.fingerprints
-            mentioned = self._known_mentioned | kernel_state.mentioned_lines
-            self._known_mentioned = {
-                name: text for name, text in mentioned.items() if name in kernel_state.variables
+            mentioned_lines = self._known_mentioned_lines | kernel_state.mentioned_lines
+            self._known_mentioned_lines = {
+                name: text
+                for name, text in mentioned_lines.items()
+                if name in kernel_state.variables
             }
-        self._joined.add(user.session_id)
-        self._log.append(*(PartUpdated(part=self._part(user, item)) for item in changes))
+        self._joined_session_ids.add(user.session_id)
+        self._log.append(*(PartUpdated(part=self._part(user, change)) for change in changes))
 
     def _has_joined(self, session: SessionInfo | None) -> bool:
         if session is None:
             return False
         parent_id = session.forked_from.session_id if session.forked_from is not None else None
-        return session.id in self._joined or parent_id in self._joined
+        return session.id in self._joined_session_ids or parent_id in self._joined_session_ids
 
     def _journal_mode(self, policy: Policy) -> None:
         """Write the mode beside the newest user message, where no visible message states it yet."""
@@ -297,12 +301,12 @@ class EnvironmentUpdates:
         message = self._log.state.message(user.id)
         return mentioned_words((message,) if message is not None else ())
 
-    def _part(self, message: MessageInfo, item: EnvironmentChange) -> TextPart:
+    def _part(self, message: MessageInfo, change: EnvironmentChange) -> TextPart:
         return TextPart(
             **self._services.ids.part(message.session_id, message.id),
-            text=item.text,
+            text=change.text,
             synthetic=True,
-            metadata=dict(item.metadata),
+            metadata=dict(change.metadata),
         )
 
 
@@ -317,10 +321,14 @@ def _changed_variables(
     changed_names: dict[str, bool] = {}
     mutated_variables = frozenset[str]().union(*map(mutated_names, sources))
     for name, (fingerprint, is_complete) in kernel_state.fingerprints.items():
-        before = known_fingerprints.get(name)
-        if before is None:
+        known_fingerprint = known_fingerprints.get(name)
+        if known_fingerprint is None:
             continue
-        if fingerprint is not None and before[0] is not None and fingerprint != before[0]:
+        if (
+            fingerprint is not None
+            and known_fingerprint[0] is not None
+            and fingerprint != known_fingerprint[0]
+        ):
             changed_names[name] = True
         elif not is_complete and name in mutated_variables:
             changed_names[name] = False

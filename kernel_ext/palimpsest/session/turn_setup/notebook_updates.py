@@ -17,7 +17,7 @@ from palimpsest.context.engine_text.notebook_edits import (
 )
 from palimpsest.context.engine_text.notebook_note import (
     MAX_IMAGES,
-    WINDOW_SHARE,
+    MAX_WINDOW_SHARE,
     NotebookNote,
     NoteImage,
     NoteLimits,
@@ -53,7 +53,7 @@ NOTEBOOK_TOOL = "notebook"
 """Where a rule denies this tool, the user's cells are not described either."""
 MAX_PAGE_SECONDS = 0.15
 """How long a turn waits for a page to report its cells; a slower page is noted with the next prompt."""
-_NOUNS: Mapping[CellAction, str] = {
+_ACTION_NOUNS: Mapping[CellAction, str] = {
     "insert": "the insertion",
     "edit": "your edit",
     "move": "the move",
@@ -71,7 +71,7 @@ class _NotedRuns:
     edits: dict[str, NotedEdit]
     """The newest noted edit of each cell, by its id; also those that the agent made itself."""
     reviews: frozenset[str]
-    """The changes of cells that the user took back and that a note told, as in ``NotebookPart.reviews``."""
+    """Names of the changes that the user took back and that a note told, as in ``NotebookPart.reviews``."""
 
 
 class NotebookUpdates:
@@ -82,7 +82,7 @@ class NotebookUpdates:
         self._log = log
         self._source_hashes: dict[str, str] | None = None
         """Hashes of the cells' sources at the last turn, once a page reported them."""
-        self._asked_prompt = ""
+        self._asked_prompt_id = ""
         """The prompt for which the pages were asked last."""
 
     def sources(self) -> tuple[str, ...]:
@@ -104,33 +104,32 @@ class NotebookUpdates:
             return
         if user.joins or user.by_engine or not self._is_newest(user):
             return
-        pages = await self._pages(user)
-        recorded_cells = reader.recorded_runs().runs
-        noted_state = self._read_noted_runs(reader.kernel)
+        pages = await self._cells_of_pages(user)
+        recorded_runs = reader.recorded_runs().runs
+        noted_runs = self._read_noted_runs(reader.kernel)
         edits: Sequence[CellEdit] = ()
         if pages is not None:
-            edits = cell_edits(pages, recorded_cells, noted_state.edits, self._source_hashes)
+            edits = cell_edits(pages, recorded_runs, noted_runs.edits, self._source_hashes)
             self._source_hashes = source_hashes(pages)
         new_runs = [
             run
-            for run in recorded_cells
-            if run.serial > noted_state.last_serial
-            and run.serial not in noted_state.cells
+            for run in recorded_runs
+            if run.serial > noted_runs.last_serial
+            and run.serial not in noted_runs.cells
             # The output of this session's own call has told it.
             and run.requested_by != user.session_id
             and _has_ended(run, user)
         ]
         later_runs = [
             run
-            for run in recorded_cells
-            if run.serial in noted_state.cells
-            and run.version > noted_state.cells[run.serial].version
+            for run in recorded_runs
+            if run.serial in noted_runs.cells and run.version > noted_runs.cells[run.serial].version
         ]
-        rejections = self._untold_rejections(noted_state.reviews)
+        rejections = self._untold_rejections(noted_runs.reviews)
         note = notebook_note(
             new_runs,
             later_runs,
-            self._limits(info),
+            self._note_limits(info),
             self._services.models.count(policy.estimator),
             self._services.secrets.clean,
             markup_text,
@@ -138,26 +137,28 @@ class NotebookUpdates:
             tuple(rejections.values()),
         )
         if note is not None:
-            hidden = sum(bool(run.hidden) for run in new_runs)
-            through = max([noted_state.last_serial, *(run.serial for run in new_runs)])
-            parts = self._parts(user, note, hidden, through, policy, tuple(rejections))
+            hidden_count = sum(bool(run.hidden) for run in new_runs)
+            through_serial = max([noted_runs.last_serial, *(run.serial for run in new_runs)])
+            parts = self._note_parts(
+                user, note, hidden_count, through_serial, policy, tuple(rejections)
+            )
             self._log.append(*(PartUpdated(part=part) for part in parts))
 
-    async def _pages(self, user: UserMessage) -> Sequence[PageNotebook] | None:
+    async def _cells_of_pages(self, user: UserMessage) -> Sequence[PageNotebook] | None:
         """Return the cells of open pages, once for each prompt; None where no page answers in time."""
         kernel = self._services.kernel
-        reader, is_asked = kernel.notebook, self._asked_prompt == user.id
+        reader, is_asked = kernel.notebook, self._asked_prompt_id == user.id
         if reader is None or kernel.notebook_detail != "all" or is_asked:
             return None
-        self._asked_prompt = user.id
+        self._asked_prompt_id = user.id
         return await reader.page(CellsWanted(), MAX_PAGE_SECONDS)
 
-    def _limits(self, info: ModelInfo) -> NoteLimits:
+    def _note_limits(self, info: ModelInfo) -> NoteLimits:
         kernel = self._services.kernel
-        tokens = kernel.notebook_tokens
+        max_tokens = kernel.notebook_tokens
         if info.window:
-            tokens = min(tokens, int(info.window * WINDOW_SHARE))
-        return NoteLimits(kernel.notebook_detail, tokens, MAX_IMAGES if info.vision else 0)
+            max_tokens = min(max_tokens, int(info.window * MAX_WINDOW_SHARE))
+        return NoteLimits(kernel.notebook_detail, max_tokens, MAX_IMAGES if info.vision else 0)
 
     def _is_newest(self, user: UserMessage) -> bool:
         newest = self._log.state.newest_message()
@@ -188,17 +189,17 @@ class NotebookUpdates:
                     cells |= {cell.serial: cell for cell in part.cells}
         return _NotedRuns(through_serial, cells, edits, frozenset(reviews))
 
-    def _untold_rejections(self, told: frozenset[str]) -> dict[str, str]:
+    def _untold_rejections(self, told_names: frozenset[str]) -> dict[str, str]:
         """Return lines about changes that the user took back and that no note tells yet, by their names."""
         return {
             name: line
             for part in parts_of(self._log.state.messages())
             if isinstance(part, ToolPart)
             for name, line in _rejections_of(part).items()
-            if name not in told
+            if name not in told_names
         }
 
-    def _parts(
+    def _note_parts(
         self,
         user: UserMessage,
         note: NotebookNote,
@@ -220,10 +221,10 @@ class NotebookUpdates:
             hidden=hidden_count,
             tokens=self._services.models.count(policy.estimator)(note.text),
         )
-        pictures = [self._picture(user, image) for image in note.images]
+        pictures = [self._picture_part(user, image) for image in note.images]
         return [notebook_part, *filter(None, pictures)]
 
-    def _picture(self, user: UserMessage, image: NoteImage) -> FilePart | None:
+    def _picture_part(self, user: UserMessage, image: NoteImage) -> FilePart | None:
         """Return a picture of a cell as a file of the prompt; None where no model would take it."""
         name = f"cell {image.cell.number or image.cell.serial}"
         try:
@@ -270,13 +271,13 @@ def _own_edits(part: ToolPart) -> dict[str, NotedEdit]:
 def _rejections_of(part: ToolPart) -> dict[str, str]:
     """Return a line about each change of a call that the user took back afterwards, by the change's name."""
     return {
-        f"{part.call_id}:{index}": _rejection(change)
+        f"{part.call_id}:{index}": _rejection_line(change)
         for index, change in enumerate(changes_of_call(part))
         if change.state == "rejected" and change.undone
     }
 
 
-def _rejection(change: MadeChange) -> str:
-    cell = f"cell {change.number} id={change.cell}" if change.number else f"cell {change.cell}"
+def _rejection_line(change: MadeChange) -> str:
+    cell_text = f"cell {change.number} id={change.cell}" if change.number else f"cell {change.cell}"
     reason = f" Reason: {change.reason}" if change.reason else ""
-    return f"- {_NOUNS[change.action]} of {cell}.{reason}"
+    return f"- {_ACTION_NOUNS[change.action]} of {cell_text}.{reason}"

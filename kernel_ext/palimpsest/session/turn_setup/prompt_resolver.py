@@ -48,23 +48,23 @@ from palimpsest.transcript.provider_profile.profile import limits_of
 from palimpsest.transcript.session_record.sessions import standing_revert
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
-VARIABLES = "variables"
+VARIABLES_TOOL = "variables"
 """Name of the tool; an agent that may not use it gets no notes about variables either."""
-NOT_USED = (
+UNCHOSEN_MODEL_SENTENCE = (
     "The log of this session names the model {model}, and nobody named it in this project. Send the prompt "
     "again with -m {model} if you want it."
 )
 """Error for a model that the user has not chosen in this project (``EffectiveRules.may_use``)."""
-FILES = "files"
+FILES_SUBJECT = "files"
 """The subject of a notice about files that were left out."""
-TOOLS = "tools"
+TOOLS_SUBJECT = "tools"
 """The subject of a notice about tools that are not offered."""
 
-NO_STRUCTURED_ANSWER = (
+NO_STRUCTURED_ANSWER_SENTENCE = (
     "The model {model} calls no tools, and an answer in a given form needs one. Ask without format, or choose "
     "another model."
 )
-NOT_ANSWERING = (
+UNCHOSEN_AGENT_SENTENCE = (
     "The log of this session names the agent {agent}, and nobody named it in this project. Send the prompt "
     "again with --agent {agent} if you want it."
 )
@@ -96,7 +96,7 @@ class PromptResolver:
         self._journal = journal
         self._log = log
         self._configured_policy = configured
-        self._systems = SystemPrompts(services, log, self.policy)
+        self._system_prompts = SystemPrompts(services, log, self.policy)
         self._reported_problems: set[str] = set()
         self.refused_tools: set[tuple[str, str]] = set()
         """Tools that a provider refused, as in ``RequestServices.refused_tools``."""
@@ -117,18 +117,25 @@ class PromptResolver:
         session_agent = session.agent if session else None
         name = options.get("agent") or session_agent or services.agents.default_agent
         agent = find_agent(self._agent_of(name), services.agents.known_agents)
-        current = session.model.id if session is not None and session.model is not None else None
-        name = options.get("model") or agent.model or current or services.models.default_model()
+        session_model_name = (
+            session.model.id if session is not None and session.model is not None else None
+        )
+        name = (
+            options.get("model")
+            or agent.model
+            or session_model_name
+            or services.models.default_model()
+        )
         variant = options.get("variant") or agent.variant
         if variant is not None:
             check_effort(variant)
-        elif session is not None and session.model is not None and name == current:
+        elif session is not None and session.model is not None and name == session_model_name:
             variant = known_effort(session.model.variant)
         self._check_tools_exist(options.get("tools") or ())
-        info = self._info(name, variant)
+        info = self._model_info(name, variant)
         if variant is not None and options.get("variant"):
             check_effort(variant, info.ref)
-        if options.get("model") and name != current:
+        if options.get("model") and name != session_model_name:
             services.models.check_model(info)
         return agent.name, info.ref
 
@@ -141,39 +148,41 @@ class PromptResolver:
         info = services.models.info(name, None)
         key = "compaction.model" if locked_settings.locked_by("compaction.model") else "model"
         if locked_settings.locked_by(key):
-            fixed = locked_settings.config.compaction.model or services.models.default_model()
-            locked_settings.refuse(key, info.ref.id, services.models.info(fixed, None).ref.id)
+            fixed_name = locked_settings.config.compaction.model or services.models.default_model()
+            locked_settings.refuse(key, info.ref.id, services.models.info(fixed_name, None).ref.id)
         services.models.check_model(info)
         services.rules.effective_rules.record_choice(None, info.ref)
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where the user names a value other than the one that an administrator fixed."""
-        services, locked = self._services, self._services.rules.locked_settings
+        services, locked_settings = self._services, self._services.rules.locked_settings
         session = self._log.state.session
-        if not locked.origins or (session is not None and session.is_child):
+        if not locked_settings.origins or (session is not None and session.is_child):
             return  # choices that an agent makes for a task are ignored instead
-        locked.refuse("default_agent", options.get("agent"), services.agents.default_agent)
-        locked.refuse("variant", options.get("variant"), locked.config.variant)
-        locked.refuse("max_steps", options.get("max_steps"), locked.config.max_steps)
-        if locked.locked_by("model") and options.get("model"):
+        locked_settings.refuse("default_agent", options.get("agent"), services.agents.default_agent)
+        locked_settings.refuse("variant", options.get("variant"), locked_settings.config.variant)
+        locked_settings.refuse(
+            "max_steps", options.get("max_steps"), locked_settings.config.max_steps
+        )
+        if locked_settings.locked_by("model") and options.get("model"):
             name = services.models.info(options["model"], None).ref.id
             default_name = services.models.info(services.models.default_model(), None).ref.id
-            locked.refuse("model", name, default_name)
+            locked_settings.refuse("model", name, default_name)
 
     def _agent_of(self, name: str) -> str:
         """Return the name of the agent that answers: the chosen one, unless an administrator fixed another."""
-        locked, session = self._services.rules.locked_settings, self._log.state.session
-        fixed = locked.origins and locked.locked_by("default_agent")
-        free = not fixed or (session is not None and session.is_child)
-        return name if free else self._services.agents.default_agent
+        locked_settings, session = self._services.rules.locked_settings, self._log.state.session
+        is_fixed = locked_settings.origins and locked_settings.locked_by("default_agent")
+        may_choose = not is_fixed or (session is not None and session.is_child)
+        return name if may_choose else self._services.agents.default_agent
 
-    def _info(self, model: str, variant: str | None) -> ModelInfo:
+    def _model_info(self, model: str, variant: str | None) -> ModelInfo:
         """Return the facts about the chosen model, or about the one that an administrator fixed."""
-        models, locked = self._services.models, self._services.rules.locked_settings
-        if locked.locked_by("model"):
+        models, locked_settings = self._services.models, self._services.rules.locked_settings
+        if locked_settings.locked_by("model"):
             model = models.default_model()
-        return models.info(model, locked.unless_locked("variant", variant))
+        return models.info(model, locked_settings.unless_locked("variant", variant))
 
     def accept_options(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and record that the user chose them in this project."""
@@ -186,9 +195,9 @@ class PromptResolver:
         rules, session_id = self._services.rules, self._journal.session_id
         is_fixed = rules.locked_settings.locked_by("model") != ""
         if model and not is_fixed and not rules.effective_rules.may_use(model, session_id):
-            raise UserError(NOT_USED.format(model=model.id))
+            raise UserError(UNCHOSEN_MODEL_SENTENCE.format(model=model.id))
         if not rules.effective_rules.may_answer(agent, session_id):
-            raise UserError(NOT_ANSWERING.format(agent=agent))
+            raise UserError(UNCHOSEN_AGENT_SENTENCE.format(agent=agent))
 
     async def find_tools(self, tools: Iterable[str] | None) -> None:
         """Connect MCP servers to find named tools that are not known yet; raises ConfigError for unknown ones."""
@@ -201,26 +210,30 @@ class PromptResolver:
         names = self._services.agents.registry.names
         for tool in tools:
             if tool not in names and tool != ALL_OTHERS:
-                known = ", ".join(names)
-                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {reason}".rstrip())
+                known_names = ", ".join(names)
+                raise ConfigError(
+                    f"There is no tool {tool!r}. Tools: {known_names}. {reason}".rstrip()
+                )
 
     async def setup(self, user: UserMessage) -> StepSetup:
         """Return the setup of a step for a user message; raises UserError or ModelFailed with a sentence."""
         services = self._services
         agent = find_agent(self._agent_of(user.agent), services.agents.known_agents)
         self.refuse_unchosen(agent.name, user.model)
-        info = self._info(user.model.id, user.model.variant)
+        info = self._model_info(user.model.id, user.model.variant)
         await self.extensions.prepare_turn()
         state = self._log.state
         messages = state.messages()
         policy = policy_after_undo(messages, state.decisions, self.policy())
         policy = self._with_history_limit(policy, agent, messages)
-        offered_tools, left_out = self._within_limits(self._offered_tools(agent, user), info)
-        if left_out and left_out not in self._reported_problems:
-            self._reported_problems.add(left_out)
-            self.extensions.hooks.notify(TOOLS, left_out)
+        offered_tools, left_out_sentence = self._within_limits(
+            self._offered_tools(agent, user), info
+        )
+        if left_out_sentence and left_out_sentence not in self._reported_problems:
+            self._reported_problems.add(left_out_sentence)
+            self.extensions.hooks.notify(TOOLS_SUBJECT, left_out_sentence)
         if user.format and not info.tools:
-            raise UserError(NO_STRUCTURED_ANSWER.format(model=info.ref.id))
+            raise UserError(NO_STRUCTURED_ANSWER_SENTENCE.format(model=info.ref.id))
         session = self._log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
             self._log.change_session(agent=user.agent, model=user.model)
@@ -228,19 +241,19 @@ class PromptResolver:
         sources = self._notebook_updates.sources() if self._notebook_updates is not None else ()
         if self._notebook_updates is not None and NOTEBOOK_TOOL in tool_names:
             await self._notebook_updates.journal_changes(user, policy, info)
-        namespace = self.namespace() if VARIABLES in tool_names else None
+        namespace = self.namespace() if VARIABLES_TOOL in tool_names else None
         await self._environment_updates.journal_changes(user, policy, namespace, sources)
         extend = self.extensions.finish_system
-        system = await self._systems.settled_prompt(agent, info, user, extend)
+        system = await self._system_prompts.settled_prompt(agent, info, user, extend)
         self._report_left_out_files()
         await self.extensions.journal_additions(policy, system)
-        specs = self._specs(offered_tools, info)
+        specs = self._tool_specs(offered_tools, info)
         spec_names = {spec.name for spec in specs}
         if RECALL_NAME not in spec_names:
             policy = without_recall(policy)
         if TASK_NAME not in spec_names:
             policy = without_task(policy)
-        locked = services.rules.locked_settings
+        locked_settings = services.rules.locked_settings
         compaction_agent = services.agents.known_agents.get(SUMMARY_AGENT)
         summary_model = compaction_agent.model if compaction_agent else None
         return StepSetup(
@@ -252,15 +265,16 @@ class PromptResolver:
             system=system,
             specs=specs,
             offer=self.extensions.offer(OfferedTools(services.agents.registry, offered_tools)),
-            max_steps=locked.unless_locked("max_steps", user.max_steps) or self._max_steps(agent),
+            max_steps=locked_settings.unless_locked("max_steps", user.max_steps)
+            or self._max_steps(agent),
             summary_model=self._summary_model(
                 self._named_summary_model(messages, user)
                 or policy.compact.model
-                or locked.unless_locked("compaction.model", summary_model)
+                or locked_settings.unless_locked("compaction.model", summary_model)
             ),
             summary_system_prompt=self._summary_system_prompt(compaction_agent),
             parameters=agent.parameters,
-            wants_structured=bool(_answer_tool(user)),
+            wants_structured=bool(_structured_answer_tools(user)),
             retries=_structured_retries(user),
         )
 
@@ -278,15 +292,17 @@ class PromptResolver:
         messages = without_reverted(all_messages, standing_revert(session))
         user = self._next_user(messages, is_running=is_running)
         agent = find_agent(self._agent_of(user.agent), services.agents.known_agents)
-        info = self._info(user.model.id, user.model.variant)
+        info = self._model_info(user.model.id, user.model.variant)
         policy = self._with_history_limit(self.policy(), agent, messages)
-        offered_tools, left_out = self._within_limits(self._offered_tools(agent, user), info)
-        tool_sentences = (left_out, refused_tools_sentence(info, self.refused_tools))
+        offered_tools, left_out_sentence = self._within_limits(
+            self._offered_tools(agent, user), info
+        )
+        tool_sentences = (left_out_sentence, refused_tools_sentence(info, self.refused_tools))
         return RequestInputs(
             session_id=self._journal.session_id,
             view=View.of(messages, decisions, services.store.get_blob),
-            system=self._systems.prompt_now(agent, info, user),
-            tools=self._specs(offered_tools, info),
+            system=self._system_prompts.prompt_now(agent, info, user),
+            tools=self._tool_specs(offered_tools, info),
             tools_left_out=tuple(filter(None, tool_sentences)),
             model=info,
             policy=policy,
@@ -311,26 +327,30 @@ class PromptResolver:
             for decision in self._log.state.decisions
             if decision.rule == TOOLS_RULE and decision.numbers.get("model") == info.ref.id
         ]
-        counts = (tool_limit(info), *refused_counts)
-        known_limits = [number for number in counts if isinstance(number, int)]
-        chars = limits_of(info).schema_chars
-        if not known_limits and chars is None:
+        tool_counts = (tool_limit(info), *refused_counts)
+        max_tool_counts = [count for count in tool_counts if isinstance(count, int)]
+        max_schema_chars = limits_of(info).schema_chars
+        if not max_tool_counts and max_schema_chars is None:
             return offered_tools, ""
-        max_tools = min(known_limits, default=None)
-        limits = ToolLimits(model=info.ref.id, tools=max_tools, schema_chars=chars)
+        max_tools = min(max_tool_counts, default=None)
+        limits = ToolLimits(model=info.ref.id, tools=max_tools, schema_chars=max_schema_chars)
         return tools_within(offered_tools, registry.spec, registry.positions_by_name, limits)
 
     def _report_left_out_files(self) -> None:
         """Queue one notice about files that were not read for the model, each file once."""
         definitions = self._services.agents.definitions
-        left_out = [
-            *self._systems.unread_file_notices,
+        sentences = [
+            *self._system_prompts.unread_file_notices,
             *(definitions.left_out if definitions is not None else ()),
         ]
-        new = [name for name in dict.fromkeys(left_out) if name not in self._reported_problems]
-        self._reported_problems.update(new)
-        if new:
-            self.extensions.hooks.notify(FILES, " ".join(new))
+        new_sentences = [
+            sentence
+            for sentence in dict.fromkeys(sentences)
+            if sentence not in self._reported_problems
+        ]
+        self._reported_problems.update(new_sentences)
+        if new_sentences:
+            self.extensions.hooks.notify(FILES_SUBJECT, " ".join(new_sentences))
 
     def policy(self) -> Policy:
         """Return the context policy from the next request on."""
@@ -416,7 +436,7 @@ class PromptResolver:
             compaction_agent.model if compaction_agent is not None else None,
         )
         if name not in configured and not services.rules.effective_rules.may_use(model):
-            raise ConfigError(NOT_USED.format(model=model.id))
+            raise ConfigError(UNCHOSEN_MODEL_SENTENCE.format(model=model.id))
 
     def _offered_tools(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         rules_of, base_rules = (
@@ -427,20 +447,20 @@ class PromptResolver:
         rules = rules_of(session, base_rules, agent.rules)
         offered_tools = tuple(self._services.agents.registry.offered_tools(rules, user.tools))
         if session is not None and session.limits:
-            base = rules_of(session, base_rules, ())
+            rules_without_agent = rules_of(session, base_rules, ())
             permissions = {tool.name: tool.permission for tool in offered_tools}
-            hidden = tools_hidden_by_limits(session.limits, base, permissions)
-            offered_tools = tuple(tool for tool in offered_tools if tool.name not in hidden)
-        return (*offered_tools, *_answer_tool(user))
+            hidden_names = tools_hidden_by_limits(session.limits, rules_without_agent, permissions)
+            offered_tools = tuple(tool for tool in offered_tools if tool.name not in hidden_names)
+        return (*offered_tools, *_structured_answer_tools(user))
 
-    def _specs(self, offered_tools: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
+    def _tool_specs(self, offered_tools: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         if not info.tools:
             return ()
         specs = self._redacted_specs(self._services.agents.registry.specs(offered_tools))
         return accepted_tools(specs, info, self.refused_tools) if self.refused_tools else specs
 
 
-def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
+def _structured_answer_tools(user: UserMessage) -> tuple[Tool, ...]:
     """Return the tool that takes a structured answer, where the prompt asks for one."""
     schema = (user.format or {}).get("schema")
     return (StructuredOutputTool(schema),) if isinstance(schema, Mapping) else ()

@@ -29,7 +29,7 @@ SystemPromptExtender = Callable[..., Awaitable[tuple[str, ...]]]
 """``(agent, model, texts, is_fixed=...)`` returns the texts of a new system prompt as hooks and MCP servers change it."""
 PromptKey = tuple[str, str, str | None]
 """Agent, model, and the text that the user's message adds to the system prompt."""
-SEARCHED_RECORDS = ("message.updated", "step.requested")
+SEARCHED_EVENT_TYPES = ("message.updated", "step.requested")
 
 
 class SystemPrompts:
@@ -86,8 +86,10 @@ class SystemPrompts:
             return None
         prompt_message = state.message(getattr(answer.info, "parent_id", ""))
         messages = (answer, prompt_message)
-        infos = {message.id: message.info for message in messages if message is not None}
-        if _request_key(request, infos) != key:
+        info_by_message_id = {
+            message.id: message.info for message in messages if message is not None
+        }
+        if _request_key(request, info_by_message_id) != key:
             return None
         return self._stored_prompt(request)
 
@@ -105,15 +107,15 @@ class SystemPrompts:
     def _read_logged_requests(self) -> dict[PromptKey, StepRequest]:
         session = self._log.state.session
         session_id = session.id if session else ""
-        infos: dict[str, UserMessage | AssistantMessage] = {}
+        info_by_message_id: dict[str, UserMessage | AssistantMessage] = {}
         requests: dict[PromptKey, StepRequest] = {}
         with suppress(NotFound, OSError):  # without a readable log the prompts are made again
-            for record in self._services.store.read(session_id, only=SEARCHED_RECORDS):
+            for record in self._services.store.read(session_id, only=SEARCHED_EVENT_TYPES):
                 match record.event:
                     case MessageUpdated(info=info):
-                        infos[info.id] = info
+                        info_by_message_id[info.id] = info
                     case StepRequested(request=request):
-                        key = _request_key(request, infos)
+                        key = _request_key(request, info_by_message_id)
                         requests |= {key: request} if key is not None else {}
                     case _:
                         pass
@@ -136,8 +138,8 @@ class SystemPrompts:
             services.agents.instruction_files,
             self.unread_file_notices,
         )
-        note = SUBAGENT_NOTE if session and session.is_child else ""
-        added_texts = (services.agents.extra_system, agent.note, note, _added_text(user))
+        subagent_note = SUBAGENT_NOTE if session and session.is_child else ""
+        added_texts = (services.agents.extra_system, agent.note, subagent_note, _added_text(user))
         return system_prompt(
             environment,
             agent_prompt=agent.prompt,
@@ -159,11 +161,13 @@ class SystemPrompts:
 
 
 def _request_key(
-    request: StepRequest, infos: Mapping[str, UserMessage | AssistantMessage]
+    request: StepRequest, info_by_message_id: Mapping[str, UserMessage | AssistantMessage]
 ) -> PromptKey | None:
     """Return the key of a step's request; None for other requests."""
-    answer = infos.get(request.message_id or "")
-    user = infos.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None
+    answer = info_by_message_id.get(request.message_id or "")
+    user = (
+        info_by_message_id.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None
+    )
     if request.purpose != "step" or not isinstance(user, UserMessage):
         return None
     return user.agent, request.model.ref.id, _added_text(user)

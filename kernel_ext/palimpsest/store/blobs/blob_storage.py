@@ -32,12 +32,18 @@ EDGE_BYTES = 12_000
 """Bytes of a large output's beginning, and of its end, that the log keeps."""
 
 HASH = re.compile(r"[0-9a-f]{64}")
+HASH_CHARS = 64
+SHORT_HASH_CHARS = 12
+"""Characters of a hash that name it in a sentence."""
 
 FRESH_SECONDS = 600.0
 """Seconds during which a blob gets no new modification time, and a pack that was seen certainly exists: a cleanup
 spares files younger than an hour."""
 
 TAIL_BYTES = 8
+"""Bytes at the end of a pack that hold the length of its JSON."""
+MAX_READ_TRIES = 2
+"""The second try reads a pack that replaced the known one meanwhile."""
 MIN_PACK_AGE_SECONDS = 3_600.0
 """Minimum age of a pack that a cleanup may change; the snapshot of a younger one may not be in a log yet."""
 MAX_UNCOMMITTED_BYTES = 32 << 20
@@ -60,7 +66,7 @@ def keep_output(store: Store, text: str) -> tuple[str, BlobRef | None]:
     omitted_chars = len(text) - len(first_text) - len(last_text)
     marker = (
         f"\n[... {omitted_chars:,} of {len(text):,} characters left out here;"
-        f" the whole output is kept as blob {blob.sha256[:12]} ...]\n"
+        f" the whole output is kept as blob {blob.sha256[:SHORT_HASH_CHARS]} ...]\n"
     )
     return first_text + marker + last_text, blob
 
@@ -86,7 +92,7 @@ class BlobFolder:
         sha256 = hashlib.sha256(content).hexdigest()
         path = self._path(sha256)
         with storage_errors(self._blobs):
-            if not self._exists_with_size(path, len(content)):
+            if not self._renew_if_stored(path, len(content)):
                 # Not the project's folder: if it was removed, the user puts it back, or a new session makes it.
                 for folder in (self._blobs, path.parent):
                     folder.mkdir(mode=0o700, exist_ok=True)
@@ -112,8 +118,8 @@ class BlobFolder:
         return self._blobs / sha256[:2] / sha256
 
     @staticmethod
-    def _exists_with_size(path: Path, size: int) -> bool:
-        """Return whether the blob exists, and renew its modification time if it is old, so that a cleanup spares it."""
+    def _renew_if_stored(path: Path, size: int) -> bool:
+        """Renew the time of a stored blob if it is old, so that a cleanup spares it; returns whether it is stored."""
         try:
             status = path.lstat()
             if not stat.S_ISREG(status.st_mode) or path.parent.is_symlink():
@@ -153,7 +159,7 @@ class PackedObjects:
         self._root = root
         self._had_folder = root.parent.is_dir()
         self._pack_places: dict[str, PackPlace] = {}
-        self._packs: set[str] = set()
+        self._pack_names: set[str] = set()
         self._uncommitted: dict[str, bytes] = {}
         self._uncommitted_bytes = 0
         """Bytes of the contents in ``_uncommitted``."""
@@ -166,7 +172,7 @@ class PackedObjects:
         if now - self._checked_at < FRESH_SECONDS:
             return
         self._read_new_packs()
-        for name in list(self._packs):
+        for name in list(self._pack_names):
             try:
                 os.utime(self._root / name, follow_symlinks=False)
             except FileNotFoundError:
@@ -181,7 +187,7 @@ class PackedObjects:
 
     def is_in_pack(self, sha256: str) -> bool:
         """Return whether a pack contains a content, including packs that another kernel wrote."""
-        if not self._packs:
+        if not self._pack_names:
             self._read_new_packs()
         return sha256 in self._pack_places
 
@@ -210,7 +216,7 @@ class PackedObjects:
             self._root.mkdir(mode=0o700, parents=not self._had_folder, exist_ok=True)
             name, places = write_pack(self._root, self._uncommitted)
             self._pack_places |= places
-            self._packs.add(name)
+            self._pack_names.add(name)
             self.drop_uncommitted()
 
     def get(self, sha256: str) -> bytes:
@@ -219,7 +225,7 @@ class PackedObjects:
             raise NotFound(f"{sha256!r} is not the name of a snapshot.")
         if sha256 in self._uncommitted:
             return self._uncommitted[sha256]
-        for _ in range(2):
+        for _ in range(MAX_READ_TRIES):
             if sha256 not in self._pack_places:
                 self._read_new_packs()
             place = self._pack_places.get(sha256)
@@ -231,19 +237,19 @@ class PackedObjects:
                 self._forget_pack(place.pack)
                 continue
             if hashlib.sha256(content).hexdigest() != sha256:
-                raise NotFound(f"The snapshot {sha256[:12]} is damaged.")
+                raise NotFound(f"The snapshot {sha256[:SHORT_HASH_CHARS]} is damaged.")
             return content
-        raise NotFound(f"The snapshot {sha256[:12]} is no longer kept.")
+        raise NotFound(f"The snapshot {sha256[:SHORT_HASH_CHARS]} is no longer kept.")
 
     def _read_new_packs(self) -> None:
         """Read the positions in packs that other or earlier kernels wrote."""
         for path in self._root.glob("*.pack"):
-            if path.name not in self._packs:
-                self._packs.add(path.name)
+            if path.name not in self._pack_names:
+                self._pack_names.add(path.name)
                 self._pack_places |= places_of(path)
 
     def _forget_pack(self, pack: str) -> None:
-        self._packs.discard(pack)
+        self._pack_names.discard(pack)
         places = self._pack_places.items()
         self._pack_places = {key: place for key, place in places if place.pack != pack}
 
@@ -256,7 +262,7 @@ def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str
     for sha256, content in contents.items():
         places[sha256] = PackPlace(name, offset, len(content))
         offset += len(content)
-    index = json.dumps({key: [at.offset, at.bytes] for key, at in places.items()}).encode()
+    index = json.dumps({key: [place.offset, place.bytes] for key, place in places.items()}).encode()
     tail = len(index).to_bytes(TAIL_BYTES, "big")
     scratch_file(root, b"".join([*contents.values(), index, tail])).replace(root / name)
     return name, places
@@ -272,10 +278,10 @@ def places_of(path: Path) -> dict[str, PackPlace]:
                 return {}
             file.seek(end - length)
             index = json.loads(file.read(length))
-        places = {key: PackPlace(path.name, *at) for key, at in index.items()}
+        places = {key: PackPlace(path.name, *place) for key, place in index.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
-    return {key: at for key, at in places.items() if _is_within(at, end - length)}
+    return {key: place for key, place in places.items() if _is_within(place, end - length)}
 
 
 def _is_within(place: PackPlace, max_offset: int) -> bool:
@@ -299,7 +305,7 @@ def sweep_packs(
     Packs that were used within ``days`` (an hour at least) are not rewritten, nor are packs with at most half of
     their bytes unused.
     """
-    age = max(days * 86_400.0, MIN_PACK_AGE_SECONDS)
+    min_age_seconds = max(days * 86_400.0, MIN_PACK_AGE_SECONDS)
     pack_count = all_bytes = all_unused_bytes = 0
     for path in sorted(root.glob("*.pack")):
         with suppress(FileNotFoundError):
@@ -310,12 +316,14 @@ def sweep_packs(
             unused_bytes = content_bytes - sum(place.bytes for place in needed_places.values())
             pack_count += 1
             all_bytes += file_stat.st_size
-            if now - file_stat.st_mtime < age:
+            if now - file_stat.st_mtime < min_age_seconds:
                 continue
             all_unused_bytes += unused_bytes
             if delete and unused_bytes > REWRITE_SHARE * content_bytes:
                 with ignore_full_disk():  # a pack that is only deleted needs no room
-                    contents = {key: read_place(root, at) for key, at in needed_places.items()}
+                    contents = {
+                        key: read_place(root, place) for key, place in needed_places.items()
+                    }
                     if contents:
                         write_pack(root, contents)
                     path.unlink()

@@ -24,11 +24,11 @@ MIN_AGE_SECONDS = DAY_SECONDS
 """Minimum age even without retention: a blob is stored before the record that names it is on the disk,
 and a kernel that is suspended overnight may still write that record."""
 
-NOTES_FILE = "unneeded.json"
+UNNEEDED_FILE = "unneeded.json"
 CHUNK_BYTES = 1 << 20
 HASH_IN_LOG = re.compile(rb':[\\" ]{0,4}([0-9a-f]{64})')
 """A reference to a blob in a log: ``"sha256":"..."`` or ``blob:...``. Hashes of anything else match as well."""
-MAX_TIMESTAMP = 1e12
+MAX_TIME_SECONDS = 1e12
 """Upper limit in seconds of a valid time."""
 OVERLAP_BYTES = 68
 """Bytes of a chunk that are searched again with the next one, since a hash may span both."""
@@ -63,20 +63,21 @@ class Sweep:
 def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     """Search all logs for unneeded blobs, and record since when each is unneeded; nothing is deleted."""
     _restore_tombstones(layout)
-    blobs = dict(_blobs(layout))
-    needed_hashes = named_hashes(layout.sessions) & blobs.keys()
-    unneeded_since_by_hash = _read_notes(layout)
-    unneeded: list[UnneededBlob] = []
-    for sha256, path in blobs.items():
+    blob_paths = dict(_blobs(layout))
+    needed_hashes = named_hashes(layout.sessions) & blob_paths.keys()
+    unneeded_since_by_hash = _read_times(layout)
+    unneeded_blobs: list[UnneededBlob] = []
+    for sha256, path in blob_paths.items():
         if sha256 not in needed_hashes:
             size, stored_at = path.stat().st_size, path.stat().st_mtime
             since = max(unneeded_since_by_hash.get(sha256, now), stored_at)
-            unneeded.append(UnneededBlob(sha256, size, since, stored_at))
-    _write_notes(
-        layout, {blob.sha256: unneeded_since_by_hash.get(blob.sha256, now) for blob in unneeded}
+            unneeded_blobs.append(UnneededBlob(sha256, size, since, stored_at))
+    _write_times(
+        layout,
+        {blob.sha256: unneeded_since_by_hash.get(blob.sha256, now) for blob in unneeded_blobs},
     )
     min_age_seconds = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
-    sorted_blobs = sorted(unneeded, key=lambda blob: (-blob.bytes, blob.sha256))
+    sorted_blobs = sorted(unneeded_blobs, key=lambda blob: (-blob.bytes, blob.sha256))
     return Sweep(
         due_blobs=tuple(
             blob for blob in sorted_blobs if now - blob.unneeded_since >= min_age_seconds
@@ -126,8 +127,8 @@ def _restore_tombstones(layout: Layout) -> None:
 
 def note_unneeded(layout: Layout, directory: Path, now: float) -> None:
     """Record, before a session's logs are deleted, that its blobs are unneeded from now on."""
-    unneeded_since_by_hash = _read_notes(layout)
-    _write_notes(layout, unneeded_since_by_hash | dict.fromkeys(named_hashes(directory), now))
+    unneeded_since_by_hash = _read_times(layout)
+    _write_times(layout, unneeded_since_by_hash | dict.fromkeys(named_hashes(directory), now))
 
 
 def named_hashes(directory: Path) -> set[str]:
@@ -144,9 +145,9 @@ def _hash_matches(path: Path) -> Iterator[bytes]:
     carried_bytes = b""
     with suppress(FileNotFoundError), open_regular(path) as file:
         while chunk := file.read(CHUNK_BYTES):
-            text = carried_bytes + chunk
-            yield from HASH_IN_LOG.findall(text)
-            carried_bytes = text[-OVERLAP_BYTES:]
+            content = carried_bytes + chunk
+            yield from HASH_IN_LOG.findall(content)
+            carried_bytes = content[-OVERLAP_BYTES:]
 
 
 def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:
@@ -156,9 +157,9 @@ def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:
             yield path.name, path
 
 
-def _read_notes(layout: Layout) -> dict[str, float]:
+def _read_times(layout: Layout) -> dict[str, float]:
     try:
-        unneeded_since_by_hash = read_json(layout.blobs / NOTES_FILE)
+        unneeded_since_by_hash = read_json(layout.blobs / UNNEEDED_FILE)
     except (OSError, ValueError):
         return {}
     if not isinstance(unneeded_since_by_hash, dict):
@@ -166,12 +167,14 @@ def _read_notes(layout: Layout) -> dict[str, float]:
     return {
         sha256: float(since)
         for sha256, since in unneeded_since_by_hash.items()
-        if isinstance(since, int | float) and 0 <= since < MAX_TIMESTAMP and HASH.fullmatch(sha256)
+        if isinstance(since, int | float)
+        and 0 <= since < MAX_TIME_SECONDS
+        and HASH.fullmatch(sha256)
     }
 
 
-def _write_notes(layout: Layout, unneeded_since_by_hash: dict[str, float]) -> None:
+def _write_times(layout: Layout, unneeded_since_by_hash: dict[str, float]) -> None:
     with suppress(OSError):
         scratch_file(layout.blobs, json.dumps(unneeded_since_by_hash).encode()).replace(
-            layout.blobs / NOTES_FILE
+            layout.blobs / UNNEEDED_FILE
         )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from palimpsest.store.blobs.blob_storage import HASH_CHARS
 from palimpsest.store.blobs.blob_sweep import named_hashes
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.store.project_folder.lease import LeaseFile, is_dead
@@ -56,23 +57,30 @@ class DiskUsage:
 
 def measure_disk_usage(layout: Layout) -> DiskUsage:
     """Measure the disk use of a project's folder."""
-    blobs = {path.name: size for path, size in _files(layout.blobs) if len(path.name) == 64}
-    names = {session.name: named_hashes(session) & blobs.keys() for session in _sessions(layout)}
-    use_counts = Counter(name for session_blobs in names.values() for name in session_blobs)
+    blob_sizes = {
+        path.name: size for path, size in _file_sizes(layout.blobs) if len(path.name) == HASH_CHARS
+    }
+    hashes_of = {
+        directory.name: named_hashes(directory) & blob_sizes.keys()
+        for directory in _session_folders(layout)
+    }
+    use_counts = Counter(key for hashes in hashes_of.values() for key in hashes)
     sessions = tuple(
         SessionSize(
             id=directory.name,
-            log_bytes=sum(size for _, size in _files(directory)),
-            blob_bytes=sum(blobs[name] for name in names[directory.name] if use_counts[name] == 1),
+            log_bytes=sum(size for _, size in _file_sizes(directory)),
+            blob_bytes=sum(
+                blob_sizes[key] for key in hashes_of[directory.name] if use_counts[key] == 1
+            ),
             in_use=_is_used(directory),
         )
-        for directory in _sessions(layout)
-        if directory.name in names
+        for directory in _session_folders(layout)
+        if directory.name in hashes_of
     )
     usage = DiskUsage(
         sessions=sessions,
-        blobs=sum(blobs.values()),
-        blob_count=len(blobs),
+        blobs=sum(blob_sizes.values()),
+        blob_count=len(blob_sizes),
         snapshots=_folder_bytes(layout.snapshots),
         share=_folder_bytes(layout.root / "share"),
         other=0,
@@ -85,7 +93,7 @@ def _is_used(directory: Path) -> bool:
     return lease is not None and not is_dead(lease)
 
 
-def _sessions(layout: Layout) -> list[Path]:
+def _session_folders(layout: Layout) -> list[Path]:
     with suppress(FileNotFoundError):
         folders = layout.sessions.iterdir()
         return sorted(path for path in folders if SAFE_NAME.fullmatch(path.name) and path.is_dir())
@@ -93,12 +101,12 @@ def _sessions(layout: Layout) -> list[Path]:
 
 
 def _folder_bytes(folder: Path) -> int:
-    return sum(size for _, size in _files(folder))
+    return sum(size for _, size in _file_sizes(folder))
 
 
-def _files(folder: Path) -> Iterator[tuple[Path, int]]:
-    for place, _, names in os.walk(folder):
+def _file_sizes(folder: Path) -> Iterator[tuple[Path, int]]:
+    for folder_path, _, names in os.walk(folder):
         for name in names:
-            path = Path(place, name)
+            path = Path(folder_path, name)
             with suppress(OSError):  # The file was deleted meanwhile.
                 yield path, path.lstat().st_size

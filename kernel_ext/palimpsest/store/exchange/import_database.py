@@ -14,9 +14,9 @@ from palimpsest.store.exchange.import_sources import (
     NOT_KNOWN,
     ImportFindings,
     SourceSession,
-    in_order,
-    is_safe_id,
-    parts_in_order,
+    accept_session_id,
+    sorted_messages,
+    sorted_parts,
 )
 from palimpsest.store.exchange.plain_database import PlainDatabase, opened_database
 from palimpsest.transcript.errors import UserError
@@ -24,12 +24,13 @@ from palimpsest.transcript.errors import UserError
 Json = dict[str, Any]
 
 MAGIC = b"SQLite format 3\0"
-TABLES = ("session", "message", "part")
+REQUIRED_TABLES = ("session", "message", "part")
 """The tables that make a database one of OpenCode's."""
 SESSION_TABLES = ("message", "part", "todo")
 """The tables whose rows name their session."""
 TABLE_KEYS = {
-    name: "session_id" if name in SESSION_TABLES else "" for name in (*TABLES, "project", "todo")
+    name: "session_id" if name in SESSION_TABLES else ""
+    for name in (*REQUIRED_TABLES, "project", "todo")
 }
 """The tables that are read, and the column by which rows are looked up."""
 DAMAGED = "{name} is a damaged database: {why}."
@@ -60,7 +61,7 @@ def is_opencode_database(path: Path) -> bool:
     """Return whether a file is a database with OpenCode's tables; raises StorageFailed on a full disk."""
     try:
         with opened_database(path, TABLE_KEYS) as database:
-            return set(TABLES) <= database.tables
+            return set(REQUIRED_TABLES) <= database.tables
     except (sqlite3.Error, OSError, UnicodeDecodeError):
         return False
 
@@ -69,12 +70,12 @@ def database_sessions(path: Path, findings: ImportFindings) -> Iterator[SourceSe
     """Yield the sessions of a database; raises UserError where it cannot be read at all."""
     try:
         with opened_database(path, TABLE_KEYS) as database:
-            if not set(TABLES) <= database.tables:
+            if not set(REQUIRED_TABLES) <= database.tables:
                 raise UserError(NOT_KNOWN.format(name=repr(path.name)))
             projects = {str(row.get("id")): row for row in database.rows("project")}
             sessions = [_session_json(row) for row in database.rows("session")]
             for session in sessions:
-                if is_safe_id(session.get("id"), path.name, findings):
+                if accept_session_id(session.get("id"), path.name, findings):
                     yield from _readable_session(database, session, projects, path.name, findings)
     except (UnicodeDecodeError, sqlite3.Error, OverflowError) as error:
         # A schema that is not UTF-8 is quoted in SQLite's error.
@@ -104,7 +105,7 @@ def _session_json(row: Json) -> Json:
     if tokens:
         cache = {name: tokens.pop(f"cache_{name}", 0) for name in ("read", "write")}
         session["tokens"] = tokens | {"cache": cache}
-    return session | {"time": _time(row)}
+    return session | {"time": _time_field(row)}
 
 
 def _pop_columns(row: Json, prefix: str) -> Json:
@@ -112,7 +113,7 @@ def _pop_columns(row: Json, prefix: str) -> Json:
     return {name.removeprefix(prefix): row.pop(name) for name in [*row] if name.startswith(prefix)}
 
 
-def _time(row: Mapping[str, Any]) -> Json:
+def _time_field(row: Mapping[str, Any]) -> Json:
     times = {
         name: next((row[column] for column in columns if column in row), None)
         for name, columns in _TIME_COLUMNS.items()
@@ -129,41 +130,41 @@ def _readable_session(
 ) -> Iterator[SourceSession]:
     """Yield a session; a session too large for memory is reported instead."""
     try:
-        identifier = str(session["id"])
+        session_id = str(session["id"])
         built_size = BuiltSize(MAX_SESSION_FACTOR)
         parts: dict[str, list[Json]] = {}
-        for row in database.rows("part", identifier):
+        for row in database.rows("part", session_id):
             part = _parse_object(row.get("data"), built_size)
-            ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": identifier}
+            ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": session_id}
             if not part or not isinstance(row.get("id"), str):
                 location = f"{file_name}, part {row.get('id')}"
                 findings.report(location, "It is no part: it holds no JSON object.")
                 continue
             parts.setdefault(str(row.get("message_id")), []).append(ids | part)
         messages: list[tuple[Json, tuple[Json, ...]]] = []
-        for row in database.rows("message", identifier):
+        for row in database.rows("message", session_id):
             info = _parse_object(row.get("data"), built_size)
             if not info or not isinstance(row.get("id"), str):
                 location = f"{file_name}, message {row.get('id')}"
                 findings.report(location, "It is no message: it holds no JSON object.")
                 continue
-            info = {"id": row["id"], "sessionID": identifier} | info
-            messages.append((info, parts_in_order(info, parts.get(row["id"], []))))
+            info = {"id": row["id"], "sessionID": session_id} | info
+            messages.append((info, sorted_parts(info, parts.get(row["id"], []))))
         todos = sorted(
-            database.rows("todo", identifier),
+            database.rows("todo", session_id),
             key=lambda row: row["position"] if isinstance(row.get("position"), int) else 0,
         )
         project = projects.get(str(session.get("projectID")))
         source = SourceSession(
-            name=f"{file_name}, {identifier}",
+            name=f"{file_name}, {session_id}",
             session=session,
-            messages=tuple(in_order(messages)),
+            messages=tuple(sorted_messages(messages)),
             todos=tuple(
                 {key: row[key] for key in ("content", "status", "priority") if key in row}
                 for row in todos
                 if "content" in row
             ),
-            project=None if project is None else _project(project),
+            project=None if project is None else _project_field(project),
         )
     except BuildsTooMuch as error:
         findings.report(f"{file_name}, {session['id']}", str(error))
@@ -171,9 +172,9 @@ def _readable_session(
         yield source
 
 
-def _project(row: Json) -> Json:
+def _project_field(row: Json) -> Json:
     project_fields = {name: row[name] for name in ("id", "worktree", "vcs", "name") if name in row}
-    return project_fields | {"time": _time(row)}
+    return project_fields | {"time": _time_field(row)}
 
 
 def _parse_object(value: Any, built_size: BuiltSize | None = None) -> Json:

@@ -27,7 +27,7 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
 )
 
-RULE: OwnRule = "import"
+IMPORT_RULE: OwnRule = "import"
 """The rule of the decision for an output that was already cleared in the source."""
 CHARS_PER_TOKEN = 4
 
@@ -64,11 +64,11 @@ def message_events(message: Message) -> Iterator[Event]:
     yield MessageUpdated(info=message.info)
     for part in message.parts:
         yield PartUpdated(part=part)
-        if _cleared_at(part) is not None:
+        if _cleared_at_ms(part) is not None:
             yield DecisionMade(decision=_clear_decision(part))
 
 
-def _cleared_at(part: Part | None) -> Any:
+def _cleared_at_ms(part: Part | None) -> Any:
     state = part.state if isinstance(part, ToolPart) else None
     return getattr(state.time, "compacted", None) if isinstance(state, ToolCompleted) else None
 
@@ -81,7 +81,7 @@ def _clear_decision(part: Part) -> Decision:
     return Decision(
         id=f"dec_{hashlib.sha256(part.id.encode()).hexdigest()[:26]}",
         action="clear",
-        rule=RULE,
+        rule=IMPORT_RULE,
         message_id=part.message_id,
         part_id=part.id,
         numbers={"text": placeholder},
@@ -90,16 +90,16 @@ def _clear_decision(part: Part) -> Decision:
     )
 
 
-def changed_events(state: State, new_messages: tuple[Message, ...]) -> Iterator[Event]:
+def events_of_update(state: State, new_messages: tuple[Message, ...]) -> Iterator[Event]:
     """Yield the events that turn the session's messages into the new ones, in their order."""
     old_messages = state.messages()
     pairs = zip(old_messages, new_messages, strict=False)
-    common = list(takewhile(lambda pair: pair[0].id == pair[1].id, pairs))
-    for message in old_messages[len(common) :]:
+    common_pairs = list(takewhile(lambda pair: pair[0].id == pair[1].id, pairs))
+    for message in old_messages[len(common_pairs) :]:
         yield MessageRemoved(message_id=message.id)
-    for old_message, new_message in common:
+    for old_message, new_message in common_pairs:
         yield from _updates_of_message(old_message, new_message)
-    for message in new_messages[len(common) :]:
+    for message in new_messages[len(common_pairs) :]:
         yield from message_events(message)
 
 
@@ -107,12 +107,15 @@ def _updates_of_message(old_message: Message, new_message: Message) -> Iterator[
     if old_message.info != new_message.info:
         yield MessageUpdated(info=new_message.info)
     parts_before = {part.id: part for part in old_message.parts}
-    remaining_ids = {part.id for part in new_message.parts}
+    new_ids = {part.id for part in new_message.parts}
     for part_id in parts_before:
-        if part_id not in remaining_ids:
+        if part_id not in new_ids:
             yield PartRemoved(message_id=old_message.id, part_id=part_id)
     for part in new_message.parts:
         if parts_before.get(part.id) != part:
             yield PartUpdated(part=part)
-            if _cleared_at(part) is not None and _cleared_at(parts_before.get(part.id)) is None:
+            if (
+                _cleared_at_ms(part) is not None
+                and _cleared_at_ms(parts_before.get(part.id)) is None
+            ):
                 yield DecisionMade(decision=_clear_decision(part))

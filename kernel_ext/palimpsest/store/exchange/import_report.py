@@ -28,6 +28,7 @@ class Imported:
     outcome: Outcome
     """``copy``: its id belongs to another session here, or the session here was continued."""
     messages: int
+    """Number of its messages."""
     read_only: bool = False
     """Whether it is another agent's recording, which cannot be continued."""
 

@@ -27,12 +27,14 @@ NOT_KNOWN = (
     "database nor the JSON of an exported session."
 )
 _ID_FIELD = slice(4, 16)
+"""The characters of an id that hold its time, as hex digits."""
+_ID_UNITS_PER_MS = 4_096
 _ID_TIME_RANGE = 1 << 48
 _MAX_ID_LEAD = 1 << 46
 """Maximum by which an id's time may precede its message's time, in units of ids, since clocks are set back."""
 MAX_EXPORT_BYTES = 512_000_000
 """Maximum size of an exported session, which is read whole."""
-_RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
+_TYPE_RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _session_of_export(path: Path, findings: ImportFindings) -> Iterator[SourceS
     if data is None:
         raise UserError(f"{path.name!r} cannot be read: {findings.problems[-1].what}")
     info, messages = data.get("info"), data.get("messages")
-    if isinstance(messages, list) and any(_is_old(message) for message in messages):
+    if isinstance(messages, list) and any(_is_old_format(message) for message in messages):
         raise UserError(OLD_FORMAT.format(name=f"{path.name!r}"))
     if not isinstance(info, dict) or not isinstance(messages, list) or "id" not in info:
         raise UserError(NOT_KNOWN.format(name=f"{path.name!r}"))
@@ -102,7 +104,7 @@ def _session_of_export(path: Path, findings: ImportFindings) -> Iterator[SourceS
         diff=_objects(data.get("diff"), path.name, findings),
         own_export=own_export if isinstance(own_export, dict) else None,
     )
-    if is_safe_id(source.id, path.name, findings):
+    if accept_session_id(source.id, path.name, findings):
         yield source
 
 
@@ -118,7 +120,7 @@ def _messages_of_export(
         yield info, _objects(message.get("parts"), f"{name}, {info['id']}", findings)
 
 
-def _is_old(message: Any) -> bool:
+def _is_old_format(message: Any) -> bool:
     return isinstance(message, dict) and "info" not in message and "metadata" in message
 
 
@@ -140,14 +142,14 @@ def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[Sourc
     for path in sorted((root / "session").glob("*/*.json")):
         name = path.relative_to(root).as_posix()
         session = _read_json(path, name, findings)
-        if session is None or not is_safe_id(session.get("id"), name, findings):
+        if session is None or not accept_session_id(session.get("id"), name, findings):
             continue
         seen_ids.add(session["id"])
         messages = _messages_of_storage(root, name, session, findings)
         if messages is None:
             continue
-        todos = _list(root / "todo" / f"{session['id']}.json", root, findings)
-        diff = _list(root / "session_diff" / f"{session['id']}.json", root, findings)
+        todos = _read_list(root / "todo" / f"{session['id']}.json", root, findings)
+        diff = _read_list(root / "session_diff" / f"{session['id']}.json", root, findings)
         project = None
         if project_path := projects.get(path.parent.name):
             project = _read_json(project_path, f"project/{project_path.name}", findings)
@@ -166,22 +168,22 @@ def _messages_of_storage(
     messages: list[tuple[Json, tuple[Json, ...]]] = []
     built_size = BuiltSize(MAX_SESSION_FACTOR)
     for path in (root / "message" / session["id"]).glob("*.json"):
-        place = path.relative_to(root).as_posix()
-        info = _read_json(path, place, findings, built_size)
+        location = path.relative_to(root).as_posix()
+        info = _read_json(path, location, findings, built_size)
         if info is None:
             continue
-        if _is_old(info) and "parts" in info:
+        if _is_old_format(info) and "parts" in info:
             findings.old_format_message = OLD_FORMAT.format(name=repr(name))
             findings.report(name, findings.old_format_message)
             return None
         if not isinstance(info.get("id"), str):
-            findings.report(place, "It is no message: it has no id.")
+            findings.report(location, "It is no message: it has no id.")
             continue
-        messages.append((info, _parts(root, info, findings, built_size)))
-    return tuple(in_order(messages))
+        messages.append((info, _read_parts(root, info, findings, built_size)))
+    return tuple(sorted_messages(messages))
 
 
-def _parts(
+def _read_parts(
     root: Path, info: Json, findings: ImportFindings, built_size: BuiltSize
 ) -> tuple[Json, ...]:
     if SAFE_NAME.fullmatch(info["id"]) is None:
@@ -190,50 +192,57 @@ def _parts(
         _read_json(path, path.relative_to(root).as_posix(), findings, built_size)
         for path in (root / "part" / info["id"]).glob("*.json")
     )
-    return parts_in_order(info, [part for part in parts if part is not None])
+    return sorted_parts(info, [part for part in parts if part is not None])
 
 
-def parts_in_order(info: Json, parts: list[Json]) -> tuple[Json, ...]:
+def sorted_parts(info: Json, parts: list[Json]) -> tuple[Json, ...]:
     """Return the parts of a message by their ids, counted from the message's time."""
-    created = _number(info.get("time"), "created")
-    return tuple(sorted(parts, key=lambda part: _place(part, created)))
+    created_ms = _number(info.get("time"), "created")
+    return tuple(sorted(parts, key=lambda part: _part_sort_key(part, created_ms)))
 
 
-def in_order(messages: list[tuple[Json, tuple[Json, ...]]]) -> list[tuple[Json, tuple[Json, ...]]]:
+def sorted_messages(
+    messages: list[tuple[Json, tuple[Json, ...]]],
+) -> list[tuple[Json, tuple[Json, ...]]]:
     """Return messages by time, an answer after its prompt; ids wrap around, so they only break ties."""
     ids = {info["id"]: info for info, _ in messages}
 
     def key(message: tuple[Json, tuple[Json, ...]]) -> tuple[int, int, int, str]:
         info = message[0]
-        created = _number(info.get("time"), "created")
+        created_ms = _number(info.get("time"), "created")
         depth, ancestor, ancestors = 0, info, {info["id"]}
         while ancestor.get("parentID") in ids and ancestor["parentID"] not in ancestors:
             ancestor = ids[ancestor["parentID"]]
-            if _number(ancestor.get("time"), "created") < created:
+            if _number(ancestor.get("time"), "created") < created_ms:
                 break
             ancestors.add(ancestor["id"])
             depth += 1
-        return created, depth, _time_since(info["id"], created), info["id"]
+        return created_ms, depth, _time_since(info["id"], created_ms), info["id"]
 
     return sorted(messages, key=key)
 
 
-def _place(part: Json, created: int) -> tuple[int, int, int, str]:
+def _part_sort_key(part: Json, created_ms: int) -> tuple[int, int, int, str]:
     """Return the sort key of a part in its message: its id's time relative to the message's, and ties."""
-    name = str(part.get("id", ""))
+    part_id = str(part.get("id", ""))
     state = part.get("state")
     call_time = state.get("time") if isinstance(state, dict) else None
     began_ms = _number(part.get("time"), "start") or _number(call_time, "start")
-    return _time_since(name, created), _RANKS.get(str(part.get("type")), 0), began_ms, name
+    return (
+        _time_since(part_id, created_ms),
+        _TYPE_RANKS.get(str(part.get("type")), 0),
+        began_ms,
+        part_id,
+    )
 
 
-def _time_since(identifier: str, created: int) -> int:
-    """Return how long after ``created`` (milliseconds) an id was made, in units of its 48-bit time."""
+def _time_since(identifier: str, created_ms: int) -> int:
+    """Return how long after ``created_ms`` (milliseconds) an id was made, in units of its 48-bit time."""
     try:
         number = int(identifier[_ID_FIELD], 16)
     except ValueError:
         return _MAX_ID_LEAD
-    return (number - created * 4096 + _MAX_ID_LEAD) % _ID_TIME_RANGE
+    return (number - created_ms * _ID_UNITS_PER_MS + _MAX_ID_LEAD) % _ID_TIME_RANGE
 
 
 def _number(fields: Any, name: str) -> int:
@@ -241,7 +250,7 @@ def _number(fields: Any, name: str) -> int:
     return int(value) if isinstance(value, int | float) and value == value else 0
 
 
-def _list(path: Path, root: Path, findings: ImportFindings) -> tuple[Json, ...]:
+def _read_list(path: Path, root: Path, findings: ImportFindings) -> tuple[Json, ...]:
     name = path.relative_to(root).as_posix()
     try:
         if path.is_file():
@@ -283,8 +292,8 @@ def _problem_sentence(error: Exception) -> str:
     return "It is no JSON that can be read: it is nested too deeply."
 
 
-def is_safe_id(identifier: Any, name: str, findings: ImportFindings) -> bool:
-    """Return whether a session's id is a safe name; report an unsafe one."""
+def accept_session_id(identifier: Any, name: str, findings: ImportFindings) -> bool:
+    """Report a session's id that is no safe name; returns whether it is one."""
     if isinstance(identifier, str) and SAFE_NAME.fullmatch(identifier):
         return True
     findings.report(name, f"{identifier!r} is no id of a session: letters, digits, - and _ only.")

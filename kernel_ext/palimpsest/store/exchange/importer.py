@@ -18,8 +18,9 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from palimpsest.store.blobs.blob_storage import SHORT_HASH_CHARS
 from palimpsest.store.exchange.import_database import database_sessions, starts_as_database
-from palimpsest.store.exchange.import_merge import changed_events, message_events, with_blobs
+from palimpsest.store.exchange.import_merge import events_of_update, message_events, with_blobs
 from palimpsest.store.exchange.import_report import (
     SESSION_OPEN,
     STOPPED,
@@ -73,7 +74,7 @@ Json = dict[str, Any]
 
 NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
 NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
-EXPORTED = "exported"
+EXPORTED_KEY = "exported"
 """Key of an import note that names the Palimpsest export a recording came from."""
 OWN_EXPORT_FIELDS = frozenset({"policy", "policy_choice", "unpriced", "limits"})
 """Fields of a session's info that are also kept from our exports; none of them grants a permission."""
@@ -96,25 +97,25 @@ def import_sessions(
     copy. Raises UserError with one sentence when there is nothing to import.
     """
     findings = ImportFindings()
-    imported_ids: dict[str, str] = {}
+    fingerprints_by_id: dict[str, str] = {}
     imported = []
-    read = database_sessions if path.is_file() and starts_as_database(path) else sessions_at
-    for source in read(path, findings):
+    sessions_of = database_sessions if path.is_file() and starts_as_database(path) else sessions_at
+    for source in sessions_of(path, findings):
         if control is not None and control.is_cancelled():
             findings.report(path.name, STOPPED)
             break
         fingerprint = _content_fingerprint(source)
-        if imported_ids.get(source.id) == fingerprint:
+        if fingerprints_by_id.get(source.id) == fingerprint:
             continue
         try:
             session_import = _Import(store, source, fingerprint, clock(), findings)
-            imported.append(session_import.run(is_first=source.id not in imported_ids))
+            imported.append(session_import.run(is_first=source.id not in fingerprints_by_id))
         except (NotOpenCodeValue, ValidationError) as error:
             findings.report(source.name, f"It is no session: {_reason(error)}.")
         except SessionHeld:
             findings.report(source.name, SESSION_OPEN.format(id=source.id))
         else:
-            imported_ids[source.id] = fingerprint
+            fingerprints_by_id[source.id] = fingerprint
     if not imported and findings.old_format_message is not None:
         raise UserError(findings.old_format_message)
     return ImportReport(tuple(imported), tuple(findings.problems))
@@ -143,8 +144,8 @@ def _reason(error: Exception) -> str:
 def _import_note(state: State) -> Mapping[str, Any]:
     """Return the note about a session's import; for a recording from a Palimpsest export, about that export."""
     note = imported_metadata(state)
-    exported = note.get(EXPORTED)
-    return exported if isinstance(exported, dict) else note
+    export_note = note.get(EXPORTED_KEY)
+    return export_note if isinstance(export_note, dict) else note
 
 
 @dataclass(eq=False, repr=False)
@@ -156,13 +157,13 @@ class _Import:
     _findings: ImportFindings
 
     def run(self, *, is_first: bool) -> Imported:
-        """Import it; ``is_first`` is false for another session with the same id in one source."""
+        """Import the session; ``is_first`` is false for another session with the same id in one source."""
         source = self._source
-        state = self._state(source.id)
+        state = self._stored_state(source.id)
         if state is None:
             return self._begin_session(source.id, "new")
         import_note = _import_note(state)
-        if import_note.get("fingerprint") == self._fingerprint or self._is_ours(source.id):
+        if import_note.get("fingerprint") == self._fingerprint or self._is_same_export(source.id):
             return self._imported_session(source.id, state, "same")
         missing_records = self._missing_records(source.id, "new")
         if missing_records:
@@ -170,14 +171,14 @@ class _Import:
         if is_first and source.own_export is None and self._is_untouched(import_note):
             return self._update(state)
         copy_id = f"ses_{self._fingerprint[:26]}"
-        copy_state = self._state(copy_id)
+        copy_state = self._stored_state(copy_id)
         if copy_state is None:
             return self._begin_session(copy_id, "copy")
         if _import_note(copy_state).get("fingerprint") == self._fingerprint:
             return self._imported_session(copy_id, copy_state, "same")
         return self._begin_session(copy_id, "copy", self._missing_records(copy_id, "copy"))
 
-    def _state(self, session_id: str) -> State | None:
+    def _stored_state(self, session_id: str) -> State | None:
         try:
             state = self._store.load(session_id)
         except NotFound:
@@ -188,13 +189,13 @@ class _Import:
         title = "" if state.session is None else state.session.title
         return Imported(session_id, title, outcome, len(state.message_slots()))
 
-    def _is_ours(self, session_id: str) -> bool:
+    def _is_same_export(self, session_id: str) -> bool:
         """Return whether the session here is the exported one, perhaps continued."""
         if self._source.own_export is None:
             return False
         stored_records = filter(is_exported_event, self._store.read(session_id))
         stored_lines = (record.line() for record in stored_records)
-        return all(next(stored_lines, None) == record.line() for record in self._records())
+        return all(next(stored_lines, None) == record.line() for record in self._own_records())
 
     def _is_untouched(self, import_note: Mapping[str, Any]) -> bool:
         """Return whether a session was imported from this source and only read since."""
@@ -242,18 +243,20 @@ class _Import:
         """Return all records of the session; the last one marks it as completely imported."""
         events: list[Event]
         if self._source.own_export is not None:
-            self._take_blobs(self._source.own_export.get("blobs"))
+            self._store_blobs(self._source.own_export.get("blobs"))
             project_id = self._store.project_id
-            records = [_with_session_id(r, session_id, project_id) for r in self._records()]
+            records = [_with_session_id(r, session_id, project_id) for r in self._own_records()]
             state = apply_records(records)
             session = state.session
             if session is None:
                 raise NotOpenCodeValue("its log has no beginning")
             seq = records[-1].seq
             events = list(self._newer_part_events(state))
-            records += [self._record(at, event) for at, event in enumerate(events, start=seq + 1)]
+            records += [
+                self._record(number, event) for number, event in enumerate(events, start=seq + 1)
+            ]
         else:
-            session = self._session(session_id)
+            session = self._session_info(session_id)
             events = [SessionCreated(session=session)]
             for message in self._messages(session):
                 events += message_events(message)
@@ -284,24 +287,24 @@ class _Import:
         earlier_note = None if source.own_export is None else metadata.get("imported")
         if isinstance(earlier_note, dict) and earlier_note.get("from") not in (None, "palimpsest"):
             # A recording of another agent stays one, with its window, gaps and texts.
-            note = {**earlier_note, "session": session.id, EXPORTED: note}
+            note = {**earlier_note, "session": session.id, EXPORTED_KEY: note}
         metadata = {**metadata, "imported": note}
         return session.model_copy(update={"metadata": metadata, "title": title})
 
-    def _session(self, session_id: str) -> SessionInfo:
-        source = dict(self._source.session)
+    def _session_info(self, session_id: str) -> SessionInfo:
+        session_json = dict(self._source.session)
         times = (info.get("time") for info, _ in self._source.messages)
         created_times = [t["created"] for t in times if isinstance(t, dict) and "created" in t]
-        if not isinstance(source.get("time"), dict):
-            source["time"] = {
+        if not isinstance(session_json.get("time"), dict):
+            session_json["time"] = {
                 "created": min(created_times, default=self._now_milliseconds),
                 "updated": max(created_times, default=self._now_milliseconds),
             }
-        session = read_session(source, self._store.project_id)
+        session = read_session(session_json, self._store.project_id)
         return session.model_copy(update={"id": session_id})
 
     def _messages(self, session: SessionInfo) -> Iterator[Message]:
-        answers = _answers(self._source)
+        models_by_message = _answering_models(self._source)
         seen_ids: set[str] = set()
         for info, parts in self._source.messages:
             location = f"{self._source.name}, {info['id']}"
@@ -311,7 +314,7 @@ class _Import:
                 continue
             seen_ids.add(info["id"])
             try:
-                message_info = read_info(info, session.id, answers.get(info["id"]))
+                message_info = read_info(info, session.id, models_by_message.get(info["id"]))
             except NotOpenCodeValue as error:
                 self._findings.report(location, f"It is no message: {error}.")
                 continue
@@ -357,14 +360,16 @@ class _Import:
 
     def _update(self, state: State) -> Imported:
         """Update a session that was only read here to its changed source."""
-        session = self._session(self._source.id)
+        session = self._session_info(self._source.id)
         new_messages = tuple(self._messages(session))
-        events = [*changed_events(state, new_messages), *self._remaining_events(state)]
+        events = [*events_of_update(state, new_messages), *self._remaining_events(state)]
         seq = state.seq + len(events) + 1
         events.append(SessionUpdated(session=self._marked_session(session, "updated", seq)))
         owner = this_owner(f"import-{uuid4().hex}")
         writer = self._store.acquire(self._source.id, owner)
-        records = [self._record(at, event) for at, event in enumerate(events, start=state.seq + 1)]
+        records = [
+            self._record(number, event) for number, event in enumerate(events, start=state.seq + 1)
+        ]
         try:
             writer.append(records, sync=True)
             for record in records:
@@ -376,7 +381,7 @@ class _Import:
 
     # Palimpsest's own export
 
-    def _records(self) -> Iterator[Record]:
+    def _own_records(self) -> Iterator[Record]:
         own_export = self._source.own_export or {}
         version = own_export.get("v", 0)
         if isinstance(version, int) and version > EXPORT_VERSION:
@@ -388,13 +393,13 @@ class _Import:
             try:
                 record = parse_record(data)
             except (ValidationError, KeyError, TypeError) as error:
-                self._report_record(index, data, error)
+                self._report_unreadable_record(index, data, error)
                 continue
             if record.seq > last_seq and is_exported_event(record):
                 last_seq = record.seq
                 yield record.model_copy(update={"event": redacted_event(record.event, scrub)})
 
-    def _report_record(self, index: int, data: Any, error: Exception) -> None:
+    def _report_unreadable_record(self, index: int, data: Any, error: Exception) -> None:
         location = f"{self._source.name}, record {index + 1}"
         if not isinstance(error, ValidationError):
             self._findings.report(location, "It is no record of a session.")
@@ -419,16 +424,16 @@ class _Import:
                 self._findings.report(location, NEWER_PART.format(type=part["type"]))
             yield MessageUpdated(info=message.info.model_copy(update={UNREAD_FIELD: unread_parts}))
 
-    def _take_blobs(self, blobs: Any) -> None:
-        for name, content in (blobs if isinstance(blobs, dict) else {}).items():
+    def _store_blobs(self, blobs: Any) -> None:
+        for sha256, encoded in (blobs if isinstance(blobs, dict) else {}).items():
             try:
-                data = base64.b64decode(content, validate=True)
+                content = base64.b64decode(encoded, validate=True)
             except (binascii.Error, TypeError, ValueError):
-                data = b""
-            if hashlib.sha256(data).hexdigest() == name:
-                self._store.put_blob(data)
+                content = b""
+            if hashlib.sha256(content).hexdigest() == sha256:
+                self._store.put_blob(content)
             else:
-                location = f"{self._source.name}, {name[:12]}"
+                location = f"{self._source.name}, {sha256[:SHORT_HASH_CHARS]}"
                 self._findings.report(location, "A long text is damaged.")
 
 
@@ -459,17 +464,17 @@ def _with_session_id(record: Record, session_id: str, project_id: str) -> Record
     return record.model_copy(update={"event": event.model_copy(update={"session": session})})
 
 
-def _answers(source: SourceSession) -> dict[str, tuple[str, Json]]:
+def _answering_models(source: SourceSession) -> dict[str, tuple[str, Json]]:
     """Return the agent and model that answered each prompt, by message id; those of the first answer as default."""
-    answers: dict[str, tuple[str, Json]] = {}
+    models_by_prompt: dict[str, tuple[str, Json]] = {}
     first_answer: tuple[str, Json] | None = None
     for info, _ in source.messages:
         if info.get("role") == "assistant":
             fields: Json = {name: info[name] for name in ("providerID", "modelID") if name in info}
             agent_and_fields = (str(info.get("agent") or info.get("mode") or "build"), fields)
             first_answer = first_answer or agent_and_fields
-            answers.setdefault(str(info.get("parentID")), agent_and_fields)
+            models_by_prompt.setdefault(str(info.get("parentID")), agent_and_fields)
     if first_answer is None:
         return {}
     message_ids = (str(info["id"]) for info, _ in source.messages)
-    return {name: answers.get(name, first_answer) for name in message_ids}
+    return {name: models_by_prompt.get(name, first_answer) for name in message_ids}

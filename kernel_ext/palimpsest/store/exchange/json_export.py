@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from palimpsest.store.blobs.blob_storage import HASH_CHARS
 from palimpsest.store.exchange.opencode_format import (
     info_json,
     part_json,
@@ -60,14 +61,14 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     """
     state = store.load(session_id)
     effective = EffectiveDecisions(state.decisions)
-    cleared_times = cleared_moments(store, session_id)
+    clear_times = output_clear_times(store, session_id)
     for slot in state.message_slots():
         message = state.message(slot.id)
         slot.built_message = None
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)
-            values = [part_value(store, part, effective, cleared_times) for part in message.parts]
+            values = [part_value(store, part, effective, clear_times) for part in message.parts]
             parts = with_unread(info, values)
             if message.info.session_id != session_id:  # inherited by a fork from its parent's log
                 for value in (info, *parts):
@@ -75,7 +76,7 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
             yield info, parts
 
 
-def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
+def output_clear_times(store: Store, session_id: str) -> dict[str, int]:
     """Return when each output was cleared, in milliseconds since 1970, by decision id."""
     return {
         record.event.decision.id: record.ts
@@ -85,7 +86,7 @@ def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
 
 
 def part_value(
-    store: Store, part: Part, effective: EffectiveDecisions, cleared_times: Mapping[str, int]
+    store: Store, part: Part, effective: EffectiveDecisions, clear_times: Mapping[str, int]
 ) -> Json:
     """Return a part as OpenCode's JSON, with long texts in full and the time at which it was cleared."""
     value = part_json(full_part(store, part))
@@ -95,7 +96,7 @@ def part_value(
         if reduction is None or reduction.action != "clear":
             time.pop("compacted", None)
         elif "compacted" not in time:
-            time["compacted"] = cleared_times.get(reduction.id, time.get("end", time["start"]))
+            time["compacted"] = clear_times.get(reduction.id, time.get("end", time["start"]))
     return value
 
 
@@ -149,21 +150,21 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
     todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
     yield f'],\n"todos": {json.dumps(clean(todos))},\n"diff": {json.dumps(clean(list(state.diff)))},\n'
     yield f'"palimpsest": {{"v": {EXPORT_VERSION}, "records": ['
-    names: dict[str, None] = {}
+    blob_hashes: dict[str, None] = {}
 
     def records() -> Iterator[str]:
         for record in store.read(session_id):
             if is_exported_event(record):
                 data = record.wire()
-                names.update(dict.fromkeys(_blob_names(data)))
+                blob_hashes.update(dict.fromkeys(_blob_hashes(data)))
                 yield json.dumps(clean(data))
 
     yield from _comma_lines(records())
     yield '],\n"blobs": {'
-    blobs = ((name, _blob(store, name, clean)) for name in names)
+    blobs = ((sha256, _blob(store, sha256, clean)) for sha256 in blob_hashes)
     yield from _comma_lines(
-        f"{json.dumps(name)}: {json.dumps(base64.b64encode(content).decode())}"
-        for name, content in blobs
+        f"{json.dumps(sha256)}: {json.dumps(base64.b64encode(content).decode())}"
+        for sha256, content in blobs
         if content is not None
     )
     yield "}}}\n"
@@ -175,28 +176,28 @@ def _comma_lines(pieces: Iterable[str]) -> Iterator[str]:
         yield f"{',' if index else ''}\n{piece}"
 
 
-def _blob(store: Store, name: str, clean: Clean) -> bytes | None:
+def _blob(store: Store, sha256: str, clean: Clean) -> bytes | None:
     """Return a blob's content; None for one that is gone or contains a secret."""
     try:
-        content = store.get_blob(name)
+        content = store.get_blob(sha256)
     except NotFound:
         return None
     text = content.decode("utf-8", "replace")
     return content if clean(text) == text else None
 
 
-def _blob_names(value: Any) -> Iterator[str]:
+def _blob_hashes(value: Any) -> Iterator[str]:
     """Yield the blob hashes in a record, at any depth; every string of 64 characters counts."""
     match value:
         case dict():
             for inner in value.values():
-                yield from _blob_names(inner)
+                yield from _blob_hashes(inner)
         case list():
             for inner in value:
-                yield from _blob_names(inner)
+                yield from _blob_hashes(inner)
         case str() if value.startswith("blob:"):
             yield value.removeprefix("blob:")
-        case str() if len(value) == 64:
+        case str() if len(value) == HASH_CHARS:
             yield value
         case _:
             pass
@@ -211,27 +212,27 @@ def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) ->
     state, session = readable_session(store, session_id)
     info = session_json(session)
     project_id = str(info.get("projectID") or store.project_id)
-    _check_names({"id": project_id})
+    _check_safe_ids({"id": project_id})
     path = folder / "session" / project_id / f"{session.id}.json"
     if path.exists():
         raise UserError(f"{str(path)!r} is there already; name another folder.")
-    files = _files(store, state, session, project_id, clean)
-    paths: list[Path] = []
+    files = _storage_files(store, state, session, project_id, clean)
+    written_paths: list[Path] = []
     try:
         for name, value in files:
             written_path = folder / name
             if name.startswith("project/") and written_path.exists():
                 continue
-            _write(written_path, value, paths)
-        _write(path, clean(info), paths)
+            _write(written_path, value, written_paths)
+        _write(path, clean(info), written_paths)
     except BaseException:
-        for written_path in reversed(paths):
+        for written_path in reversed(written_paths):
             _delete_with_empty_folders(written_path, folder)
         raise
     return path
 
 
-def _files(
+def _storage_files(
     store: Store, state: State, session: SessionInfo, project_id: str, clean: Clean
 ) -> Iterator[tuple[str, Any]]:
     """Yield the files of a session except its info: path in the folder, and JSON value."""
@@ -242,7 +243,7 @@ def _files(
     }
     yield f"project/{project_id}.json", clean(project)
     for message, parts in messages_json(store, session.id):
-        _check_names(message, *parts)
+        _check_safe_ids(message, *parts)
         yield f"message/{session.id}/{message['id']}.json", clean(message)
         for part in parts:
             yield f"part/{message['id']}/{part['id']}.json", clean(part)
@@ -252,7 +253,7 @@ def _files(
     yield f"session_diff/{session.id}.json", clean(list(state.diff))
 
 
-def _check_names(*values: Json) -> None:
+def _check_safe_ids(*values: Json) -> None:
     """Raise UserError for an id that is unsafe as a file name, since the log is untrusted."""
     for value in values:
         if SAFE_NAME.fullmatch(str(value.get("id"))) is None:
@@ -261,10 +262,10 @@ def _check_names(*values: Json) -> None:
             )
 
 
-def _write(path: Path, value: Any, paths: list[Path]) -> None:
+def _write(path: Path, value: Any, written_paths: list[Path]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("x", encoding="utf-8", errors="surrogatepass") as file:
-        paths.append(path)
+        written_paths.append(path)
         file.write(json.dumps(value, indent=2, ensure_ascii=False))
 
 

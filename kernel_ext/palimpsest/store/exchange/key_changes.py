@@ -111,10 +111,10 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
 
     def change(state: State) -> Sequence[Event]:
         _check_not_reverted(state)
-        old_value = state.message(message_id)
-        if old_value is not None and old_value.info.role != message_json["role"]:
+        old_message = state.message(message_id)
+        if old_message is not None and old_message.info.role != message_json["role"]:
             raise UserError(
-                f"The message {message_id!r} has the role {old_value.info.role!r} for good."
+                f"The message {message_id!r} has the role {old_message.info.role!r} for good."
             )
         try:
             info = read_info(message_json, session_id, _newest_agent_and_model(state))
@@ -122,8 +122,8 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
             raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
         if isinstance(info, AssistantMessage):
             if info.time.completed is None:
-                place = f"The answer at {list(key)!r}"
-                raise UserError(f"{place} needs time.completed: nothing writes it.")
+                answer_text = f"The answer at {list(key)!r}"
+                raise UserError(f"{answer_text} needs time.completed: nothing writes it.")
             if state.message(info.parent_id) is None:
                 raise UserError(f"parentID names no message of the session: {info.parent_id!r}.")
         return [MessageUpdated(info=info)]
@@ -145,9 +145,9 @@ def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) 
 
     def change(state: State) -> Sequence[Event]:
         _check_not_reverted(state)
-        old_value = state.part(message_id, part_id)
-        if old_value is not None and old_value.type != part.type:
-            raise UserError(f"The part {part_id!r} has the type {old_value.type!r} for good.")
+        old_part = state.part(message_id, part_id)
+        if old_part is not None and old_part.type != part.type:
+            raise UserError(f"The part {part_id!r} has the type {old_part.type!r} for good.")
         return [PartUpdated(part=part)]
 
     return change
@@ -158,19 +158,19 @@ def removal_change(key: Key) -> Change:
 
     def change(state: State) -> Sequence[Event]:
         _check_not_reverted(state)
-        kind, owner_id, name = key
+        kind, owner_id, removed_id = key
         if kind == "message":
-            return [MessageRemoved(message_id=name)]
-        return [PartRemoved(message_id=owner_id, part_id=name)]
+            return [MessageRemoved(message_id=removed_id)]
+        return [PartRemoved(message_id=owner_id, part_id=removed_id)]
 
     return change
 
 
-def _check_ids(key: Key, value: dict[str, Any], **names: str) -> None:
+def _check_ids(key: Key, value: dict[str, Any], **ids_by_field: str) -> None:
     """Raise UserError if an id in the value differs from the one in its key."""
-    for name, identifier in names.items():
-        if value.get(name, identifier) != identifier:
-            raise UserError(f"The value for {list(key)!r} says {name} {value[name]!r:.80}.")
+    for field, identifier in ids_by_field.items():
+        if value.get(field, identifier) != identifier:
+            raise UserError(f"The value for {list(key)!r} says {field} {value[field]!r:.80}.")
 
 
 def _check_not_reverted(state: State) -> None:

@@ -8,7 +8,7 @@ Border: read-only. Writes go through a session's log, as the events of ``key_cha
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from palimpsest.store.exchange.json_export import cleared_moments, part_value
+from palimpsest.store.exchange.json_export import output_clear_times, part_value
 from palimpsest.store.exchange.opencode_format import (
     REVERT_FIELDS,
     info_json,
@@ -34,7 +34,10 @@ KEY_FORMS = {
     "session_diff": "['session_diff', session]",
     "share": "['share', session]",
 }
-LENGTHS = {kind: form.count(",") + 1 for kind, form in KEY_FORMS.items()}
+KEY_LENGTHS = {kind: form.count(",") + 1 for kind, form in KEY_FORMS.items()}
+MAX_QUOTED_KEY_CHARS = 200
+MAX_QUOTED_VALUE_CHARS = 80
+"""Maximum characters that an error quotes of a value that is no key."""
 NO_KEY = "{key} is no key. Keys are {forms}."
 NO_PREFIX = "There are no keys below {key}. Keys are {forms}."
 
@@ -76,8 +79,8 @@ class KeyedView:
                 part = next((candidate for candidate in parts if candidate.id == part_id), None)
                 if part is not None:
                     decisions = self._read_value(session_id, lambda state: state.decisions) or ()
-                    moments = cleared_moments(self._store, session_id) if decisions else {}
-                    return part_value(self._store, part, EffectiveDecisions(decisions), moments)
+                    clear_times = output_clear_times(self._store, session_id) if decisions else {}
+                    return part_value(self._store, part, EffectiveDecisions(decisions), clear_times)
             case ("session_diff", session_id):
                 return list(self._read_value(session_id, lambda state: state.diff) or ())
             case ("share", session_id):
@@ -86,15 +89,15 @@ class KeyedView:
                     return dict(session.share or {})
             case _:
                 pass
-        raise NotFound(f"There is nothing at {_show_key(key)}.")
+        raise NotFound(f"There is nothing at {_quoted_key(key)}.")
 
     def list(self, prefix: Sequence[str] = ()) -> Sequence[Key]:
         """Return the keys that begin with a prefix, sorted; raises UserError for an impossible prefix."""
         prefix = _key_texts(prefix, NO_PREFIX)
         kind = prefix[0] if prefix else ""
-        if kind and (kind not in LENGTHS or len(prefix) > LENGTHS[kind]):
-            raise UserError(NO_PREFIX.format(key=_show_key(prefix), forms=_list_forms()))
-        kinds = [kind] if kind else list(LENGTHS)
+        if kind and (kind not in KEY_LENGTHS or len(prefix) > KEY_LENGTHS[kind]):
+            raise UserError(NO_PREFIX.format(key=_quoted_key(prefix), forms=_key_forms_text()))
+        kinds = [kind] if kind else list(KEY_LENGTHS)
         keys = (key for name in kinds for key in self._keys_of_kind(name, prefix))
         return sorted({key for key in keys if key[: len(prefix)] == prefix})
 
@@ -114,9 +117,11 @@ class KeyedView:
         ]
         if not holders:
             raise NotFound(f"There is no message {message_id!r} in this project.")
-        owner = next((name for name, owner_id in holders if name == owner_id), holders[0][0])
-        self._session_of_message[message_id] = owner
-        return owner
+        owner_session = next(
+            (holder for holder, owner_id in holders if holder == owner_id), holders[0][0]
+        )
+        self._session_of_message[message_id] = owner_session
+        return owner_session
 
     def _keys_of_kind(self, kind: str, prefix: Key) -> Sequence[Key]:
         summaries = self._store.list()
@@ -128,17 +133,19 @@ class KeyedView:
         keys: list[Key] = []
         for summary in summaries:
             if kind == "part" or owner_id in {None, summary.id}:
-                keys += self._read_whole(summary.id, lambda state: _keys_of(kind, state)) or ()
+                keys += (
+                    self._read_whole(summary.id, lambda state: _keys_in_state(kind, state)) or ()
+                )
         return keys
 
-    def _may_have_message(self, session_id: str, name: str) -> bool:
+    def _may_have_message(self, session_id: str, message_id: str) -> bool:
         """Return whether a session may have a message; a fast check in which only False is certain."""
         may_contain: Callable[..., bool] | None = getattr(self._store, "may_contain", None)
         journal = self._journal_of(session_id)
         if journal is not None:
             journal.flush_sync()
         try:
-            return may_contain is None or may_contain(session_id, name.encode())
+            return may_contain is None or may_contain(session_id, message_id.encode())
         except NotFound:
             return False
 
@@ -183,25 +190,27 @@ class KeyedView:
 def checked_key(key: Sequence[str]) -> Key:
     """Return a key as a tuple; raises UserError if its form is invalid."""
     texts = _key_texts(key, NO_KEY)
-    if not texts or len(texts) != LENGTHS.get(texts[0]):
-        raise UserError(NO_KEY.format(key=_show_key(texts), forms=_list_forms()))
+    if not texts or len(texts) != KEY_LENGTHS.get(texts[0]):
+        raise UserError(NO_KEY.format(key=_quoted_key(texts), forms=_key_forms_text()))
     return texts
 
 
 def _key_texts(key: Any, sentence: str) -> Key:
     is_list = isinstance(key, list | tuple)
     if not is_list or not all(isinstance(text, str) for text in key):
-        raise UserError(sentence.format(key=repr(key)[:80], forms=_list_forms()))
+        raise UserError(
+            sentence.format(key=repr(key)[:MAX_QUOTED_VALUE_CHARS], forms=_key_forms_text())
+        )
     return tuple(key)
 
 
-def _list_forms() -> str:
+def _key_forms_text() -> str:
     *forms, last = KEY_FORMS.values()
     return f"{', '.join(forms)} and {last}"
 
 
-def _show_key(key: Sequence[str]) -> str:
-    return repr(list(key))[:200]
+def _quoted_key(key: Sequence[str]) -> str:
+    return repr(list(key))[:MAX_QUOTED_KEY_CHARS]
 
 
 def _session_value(session: SessionInfo, project_id: str) -> Json:
@@ -217,7 +226,7 @@ def _session_value(session: SessionInfo, project_id: str) -> Json:
     return fields
 
 
-def _keys_of(kind: str, state: State) -> Sequence[Key]:
+def _keys_in_state(kind: str, state: State) -> Sequence[Key]:
     session = state.session
     if session is None:
         return []

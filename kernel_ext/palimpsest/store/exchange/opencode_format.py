@@ -144,9 +144,9 @@ def part_json(part: Part) -> Json:
     for name in DEFAULT_FALSE:
         if fields.get(name) is False:
             del fields[name]
-    change = _PART_WRITERS.get(part.type)
-    if change is not None:
-        change(fields)
+    convert_fields = _PART_WRITERS.get(part.type)
+    if convert_fields is not None:
+        convert_fields(fields)
     return _their_fields(fields)
 
 
@@ -229,10 +229,12 @@ def read_session(source: Json, project_id: str) -> SessionInfo:
     return _read_lossless(SessionInfo.model_validate, fields, source, session_json)
 
 
-def read_info(source: Json, session_id: str, prompt: tuple[str, Json] | None = None) -> MessageInfo:
+def read_info(
+    source: Json, session_id: str, agent_and_model: tuple[str, Json] | None = None
+) -> MessageInfo:
     """Return the message info of OpenCode's JSON; raises NotOpenCodeValue.
 
-    ``prompt`` is the agent and model that answered a prompt, used for prompts that name none.
+    ``agent_and_model`` are those that answered a prompt, used for prompts that name none.
     """
     fields = _rename_to_ours(source, OURS_TO_THEIRS) | {"session_id": session_id}
     if source.get("role") == "assistant":
@@ -246,7 +248,7 @@ def read_info(source: Json, session_id: str, prompt: tuple[str, Json] | None = N
         _convert_field(fields, "tokens", _read_tokens)
         _convert_field(fields, "error", _read_error)
     else:
-        agent, model = prompt or ("build", {})
+        agent, model = agent_and_model or ("build", {})
         fields["agent"] = fields.get("agent") or agent
         fields["model"] = _read_model(source.get("model") or model)
         if source.get("variant") and not fields["model"].get("variant"):
@@ -256,8 +258,8 @@ def read_info(source: Json, session_id: str, prompt: tuple[str, Json] | None = N
 
 def is_unread(source: Json) -> bool:
     """Return whether a part has an id and a type that this version does not know."""
-    kind, name = source.get("type"), source.get("id")
-    return isinstance(kind, str) and isinstance(name, str) and kind not in PART_TYPES
+    part_type, part_id = source.get("type"), source.get("id")
+    return isinstance(part_type, str) and isinstance(part_id, str) and part_type not in PART_TYPES
 
 
 def with_unread(info: Json, parts: list[Json]) -> list[Json]:
@@ -271,9 +273,9 @@ def read_part(source: Json, session_id: str, message_id: str) -> Part:
     """Return the part of OpenCode's JSON; raises NotOpenCodeValue."""
     fields = _rename_to_ours(source, OURS_TO_THEIRS)
     fields |= {"session_id": session_id, "message_id": message_id}
-    change = _PART_READERS.get(str(source.get("type")))
-    if change is not None:
-        change(fields)
+    convert_fields = _PART_READERS.get(str(source.get("type")))
+    if convert_fields is not None:
+        convert_fields(fields)
     own_names = ("sessionID", "messageID")
     return _read_lossless(PART.validate_python, fields, source, part_json, own_names=own_names)
 
@@ -313,15 +315,17 @@ def _read_tokens(tokens: Json) -> Json:
 def _read_error(error: Json) -> Json:
     data = _rename_to_ours(error.get("data") or {}, ERROR_FIELDS)
     error_type = ERROR_TYPES.get(str(error.get("name")), "unknown")
-    filled = {"message": str(error.get("name") or "")} if error_type != "output-length" else {}
+    required_fields = (
+        {"message": str(error.get("name") or "")} if error_type != "output-length" else {}
+    )
     if error_type == "auth":
-        filled["provider"] = ""
-    return {**filled, **data, "type": error_type}
+        required_fields["provider"] = ""
+    return {**required_fields, **data, "type": error_type}
 
 
 def _read_revert(revert: Json) -> Json:
-    part_id = {"part_id": revert["partID"]} if revert.get("partID") else {}
-    return {"message_id": revert["messageID"], **part_id}
+    part_fields = {"part_id": revert["partID"]} if revert.get("partID") else {}
+    return {"message_id": revert["messageID"], **part_fields}
 
 
 # Round trip without loss
@@ -336,7 +340,7 @@ def _read_lossless(
     read_value: Callable[[Json], V],
     fields: Json,
     source: Json,
-    write: Callable[[V], Json],
+    write_json: Callable[[V], Json],
     own_names: Sequence[str] = (),
 ) -> V:
     """Read fields to a value, with ``DIFFERENCES``: the fields that writing the value would not reproduce.
@@ -353,14 +357,16 @@ def _read_lossless(
             break
         except ValidationError as error:
             first_error = error.errors()[0]
-            places = [str(step) for step in first_error["loc"]]
-            removable = next((name for name in places if name in fields), None)
-            if removable is None or first_error["type"] == "missing":
+            path_names = [str(step) for step in first_error["loc"]]
+            removable_field = next((name for name in path_names if name in fields), None)
+            if removable_field is None or first_error["type"] == "missing":
                 raise NotOpenCodeValue(invalid_field_reason(first_error)) from None
-            del fields[removable]
+            del fields[removable_field]
     else:
         raise NotOpenCodeValue("it is empty")
-    rewritten = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
+    rewritten = write_json(
+        type(value).model_validate_json(value.model_dump_json(exclude_none=True))
+    )
     source_fields = {name: item for name, item in source.items() if name not in own_names}
     rewritten = {name: item for name, item in rewritten.items() if name not in own_names}
     differences = json_differences(rewritten, source_fields)

@@ -21,10 +21,12 @@ ALLOWED_EXTRA_BYTES = 1_000_000
 COPY_BLOCK_BYTES = 1 << 20
 ROW_BYTES = 20
 """Bytes counted for a row besides its texts: the minimum that it needs in a file."""
+INSTRUCTIONS_PER_STEP = 1_000
+"""SQLite's instructions that are counted as one step."""
 BASE_STEPS = 20_000
-"""Allowed thousands of SQLite's instructions for any file; listing 100,000 rows needs a tenth of them."""
+"""Allowed steps for any file; listing 100,000 rows needs a tenth of them."""
 BYTES_PER_STEP = 100
-"""Bytes of the file that allow another thousand instructions."""
+"""Bytes of the file that allow another step."""
 MORE_THAN_FILE = "its rows hold more than its file"
 FETCHING_OPCODES = frozenset(
     {
@@ -44,11 +46,11 @@ class PlainDatabase:
     """An open database: finds the known plain tables, and yields their rows within the limits of the file's size."""
 
     def __init__(
-        self, connection: sqlite3.Connection, tables: Mapping[str, str], size: int
+        self, connection: sqlite3.Connection, tables: Mapping[str, str], file_bytes: int
     ) -> None:
         """``tables`` maps each table to the column by which it is looked up, if any. Raises sqlite3.Error."""
         self._connection = connection
-        self._bytes_left = 2 * size + ALLOWED_EXTRA_BYTES
+        self._bytes_left = 2 * file_bytes + ALLOWED_EXTRA_BYTES
         self._columns_by_table = tables
         names = {str(name) for (name,) in self._fetch_rows("SELECT name FROM sqlite_master", ())}
         self.tables = frozenset(filter(self._is_plain, tables.keys() & names))
@@ -97,20 +99,20 @@ def opened_database(path: Path, tables: Mapping[str, str]) -> Iterator[PlainData
     OpenCode leaves that log there when it ends. SQLite joins it with the database only where it may write, so both are
     copied into a temporary folder. Raises sqlite3.Error or OSError, and StorageFailed where there is no room for a copy.
     """
-    log = path.with_name(f"{path.name}-wal")
-    size = path.stat().st_size
-    if log.is_symlink() or not log.is_file() or not log.stat().st_size:
-        with closing(_connect(path, "mode=ro&immutable=1", tables, size)) as connection:
-            yield PlainDatabase(connection, tables, size)
+    wal_path = path.with_name(f"{path.name}-wal")
+    file_bytes = path.stat().st_size
+    if wal_path.is_symlink() or not wal_path.is_file() or not wal_path.stat().st_size:
+        with closing(_connect(path, "mode=ro&immutable=1", tables, file_bytes)) as connection:
+            yield PlainDatabase(connection, tables, file_bytes)
         return
     folder = temporary_folder("palimpsest-")
     try:
-        copy = folder / "database"
-        for source, name in ((path, "database"), (log, "database-wal")):
+        copy_path = folder / "database"
+        for source, name in ((path, "database"), (wal_path, "database-wal")):
             _copy(source, folder / name)
-        size += log.stat().st_size
-        with closing(_connect(copy, "mode=rw", tables, size)) as connection:
-            yield PlainDatabase(connection, tables, size)
+        file_bytes += wal_path.stat().st_size
+        with closing(_connect(copy_path, "mode=rw", tables, file_bytes)) as connection:
+            yield PlainDatabase(connection, tables, file_bytes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -128,12 +130,13 @@ def _copy(source: Path, target: Path) -> None:
 def _connect(path: Path, mode: str, tables: Mapping[str, str], size: int) -> sqlite3.Connection:
     address = f"file:{quote(str(path.resolve()))}?{mode}"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-    steps = BASE_STEPS + size // BYTES_PER_STEP
+    steps_left = BASE_STEPS + size // BYTES_PER_STEP
 
-    def is_over_limit() -> int:
-        nonlocal steps
-        steps -= 1
-        return steps < 0
+    def count_step() -> int:
+        """Count a step; returns whether there were more than the file allows, which stops the query."""
+        nonlocal steps_left
+        steps_left -= 1
+        return steps_left < 0
 
     def authorize(action: int, table: str | None, *_: Any) -> int:
         """Let queries read the known tables, and nothing else."""
@@ -147,7 +150,7 @@ def _connect(path: Path, mode: str, tables: Mapping[str, str], size: int) -> sql
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA mmap_size = 0")
-        connection.set_progress_handler(is_over_limit, 1_000)
+        connection.set_progress_handler(count_step, INSTRUCTIONS_PER_STEP)
         connection.set_authorizer(authorize)
         connection.text_factory = lambda content: content.decode("utf-8", "replace")
         connection.row_factory = sqlite3.Row

@@ -13,11 +13,13 @@ from palimpsest.transcript.context_values.hidden_cells import BrokenNotebook, wi
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.reverts import ChangeStatus, FileDiff
 
-MAX_LINES = 2_000
+MAX_COMPARED_LINES = 2_000
 """Maximum lines between the first and last change; comparing more takes too long."""
 MAX_PATCH_CHARS = 20_000
 """Maximum characters of one file's patch; a longer one is truncated, with a note."""
 CONTEXT_LINES = 3
+MAX_BINARY_CHECK_BYTES = 8_000
+"""Bytes in which a null byte shows that a file is not text."""
 
 NOT_TEXT = "no text"
 TOO_MANY_LINES = "too many lines changed to show them"
@@ -31,9 +33,12 @@ def snapshot_diffs(
     snapshots: Snapshots, old_snapshot: str, new_snapshot: str, files: Iterable[str] | None = None
 ) -> tuple[FileDiff, ...]:
     """Return the differences of files between two snapshots, by default of all that differ."""
-    older, newer = snapshots.snapshot_tree(old_snapshot), snapshots.snapshot_tree(new_snapshot)
+    old_tree = snapshots.snapshot_tree(old_snapshot)
+    new_tree = snapshots.snapshot_tree(new_snapshot)
     paths = snapshots.changed_paths(old_snapshot, new_snapshot) if files is None else files
-    diffs = (file_diff(snapshots, path, older.get(path), newer.get(path)) for path in sorted(paths))
+    diffs = (
+        file_diff(snapshots, path, old_tree.get(path), new_tree.get(path)) for path in sorted(paths)
+    )
     return tuple(diff for diff in diffs if diff is not None)
 
 
@@ -41,23 +46,23 @@ def file_diff(
     snapshots: Snapshots, path: str, old_entry: TreeEntry | None, new_entry: TreeEntry | None
 ) -> FileDiff | None:
     """Return the difference of one file; None when it is unchanged."""
-    older_entry, newer_entry = _without_folder(old_entry), _without_folder(new_entry)
-    if older_entry == newer_entry:
+    old_file, new_file = _without_folder(old_entry), _without_folder(new_entry)
+    if old_file == new_file:
         return None
     status: ChangeStatus = "modified"
-    if older_entry is None or newer_entry is None:
-        status = "added" if older_entry is None else "deleted"
+    if old_file is None or new_file is None:
+        status = "added" if old_file is None else "deleted"
     diff = FileDiff(
         file=path,
         status=status,
-        before=older_entry.name if older_entry else None,
-        after=newer_entry.name if newer_entry else None,
+        before=old_file.name if old_file else None,
+        after=new_file.name if new_file else None,
     )
     try:
-        texts = _entry_text(snapshots, older_entry), _entry_text(snapshots, newer_entry)
+        texts = _entry_text(snapshots, old_file), _entry_text(snapshots, new_file)
     except NotFound:
         return diff.model_copy(update={"note": NOT_KEPT})
-    if any(entry is not None and entry.kind == "unkept" for entry in (older_entry, newer_entry)):
+    if any(entry is not None and entry.kind == "unkept" for entry in (old_file, new_file)):
         return diff.model_copy(update={"note": NOT_KEPT})
     if texts[0] is None or texts[1] is None:
         return diff.model_copy(update={"note": NOT_TEXT})
@@ -67,7 +72,7 @@ def file_diff(
         return diff.model_copy(update={"note": HIDDEN_CELLS})
     if visible_texts[0] == visible_texts[1] and texts[0] != texts[1]:
         return diff.model_copy(update={"note": HIDDEN_CELLS})
-    fields = _compared_fields(path, visible_texts[0], visible_texts[1], older_entry, newer_entry)
+    fields = _compared_fields(path, visible_texts[0], visible_texts[1], old_file, new_file)
     if visible_texts != texts:
         fields.setdefault("note", SOME_HIDDEN_CELLS)
     if snapshots.hides_content(path):
@@ -102,7 +107,7 @@ def _entry_text(snapshots: Snapshots, entry: TreeEntry | None) -> str | None:
     if entry.kind != "file":
         return None
     content = snapshots.content(entry.key)
-    if b"\0" in content[:8_000]:
+    if b"\0" in content[:MAX_BINARY_CHECK_BYTES]:
         return None
     try:
         return content.decode("utf-8")
@@ -119,29 +124,29 @@ def _compared_fields(
     path: str,
     old_text: str,
     new_text: str,
-    older_entry: TreeEntry | None,
-    newer_entry: TreeEntry | None,
+    old_file: TreeEntry | None,
+    new_file: TreeEntry | None,
 ) -> dict[str, object]:
     old_lines, new_lines = old_text.splitlines(), new_text.splitlines()
     if old_lines == new_lines:
-        modes = {entry.mode for entry in (older_entry, newer_entry) if entry is not None}
+        modes = {entry.mode for entry in (old_file, new_file) if entry is not None}
         return {"note": "only its permissions" if len(modes) > 1 else "only the ends of its lines"}
     common_start = _common_length(old_lines, new_lines)
     common_end = _common_length(old_lines[common_start:][::-1], new_lines[common_start:][::-1])
     old_end, new_end = len(old_lines) - common_end, len(new_lines) - common_end
-    old_changed, new_changed = old_lines[common_start:old_end], new_lines[common_start:new_end]
-    if max(len(old_changed), len(new_changed)) > MAX_LINES:
-        counts = {"additions": len(new_changed), "deletions": len(old_changed)}
+    old_part, new_part = old_lines[common_start:old_end], new_lines[common_start:new_end]
+    if max(len(old_part), len(new_part)) > MAX_COMPARED_LINES:
+        counts = {"additions": len(new_part), "deletions": len(old_part)}
         return {**counts, "note": TOO_MANY_LINES}
     first_line = max(0, common_start - CONTEXT_LINES)
     lines_before = old_lines[first_line:common_start]
     lines_after = old_lines[old_end : old_end + CONTEXT_LINES]
     lines = list(
         difflib.unified_diff(
-            lines_before + old_changed + lines_after,
-            lines_before + new_changed + lines_after,
-            "/dev/null" if older_entry is None else f"a/{path}",
-            "/dev/null" if newer_entry is None else f"b/{path}",
+            lines_before + old_part + lines_after,
+            lines_before + new_part + lines_after,
+            "/dev/null" if old_file is None else f"a/{path}",
+            "/dev/null" if new_file is None else f"b/{path}",
             lineterm="",
             n=CONTEXT_LINES,
         )

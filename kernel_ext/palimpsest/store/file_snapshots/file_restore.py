@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from palimpsest.store.disk import scratch_file
-from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason_unkept
+from palimpsest.store.file_snapshots.snapshots import Snapshots, has_content_to_lose, reason_unkept
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.disk_words import disk_reason
@@ -41,7 +41,8 @@ class WantedFile:
     path: str
     entry: TreeEntry | None
     """The wanted state; None when the file is to be deleted."""
-    entry_after_turn: TreeEntry | None
+    left_entry: TreeEntry | None
+    """The state that the agent left."""
     was_disturbed: bool = False
     """Whether something other than the agent changed it between two steps."""
     is_unknown: bool = False
@@ -70,6 +71,7 @@ class RestoreOutcome:
     """The result of restoring files: paths restored, left alone and failed."""
 
     files: tuple[str, ...] = ()
+    """Paths that were restored."""
     kept_paths: tuple[str, ...] = ()
     """Left alone because of a conflict."""
     failed_paths: tuple[tuple[str, str], ...] = ()
@@ -102,7 +104,7 @@ def _planned_restore(
 ) -> FileRestore:
     problem = path_problem(file.path, snapshots.excluded_folders)
     present_entry: TreeEntry | None = None
-    if not problem and not _below_link(snapshots.root, file.path):
+    if not problem and not _is_below_link(snapshots.root, file.path):
         present_entry = snapshots.current_entry(file.path)
 
     def restore(action: Action, reason: str = "") -> FileRestore:
@@ -134,7 +136,7 @@ def _impossible_reason(
             snapshots.content(file.entry.key)
         except NotFound as problem:
             return str(problem)
-    return BELOW_LINK if _below_link(snapshots.root, file.path, deleted_paths) else ""
+    return BELOW_LINK if _is_below_link(snapshots.root, file.path, deleted_paths) else ""
 
 
 def _conflict_reason(
@@ -147,13 +149,17 @@ def _conflict_reason(
         return CHANGED_BETWEEN
     if snapshots.asks_before_restore(file.path, file.snapshot):
         return PROTECTED_REASON
-    if present_entry is not None and present_entry.kind == "unkept" and is_work(present_entry):
+    if (
+        present_entry is not None
+        and present_entry.kind == "unkept"
+        and has_content_to_lose(present_entry)
+    ):
         return NOT_KEPT.format(reason=reason_unkept(present_entry))
     if present_entry is not None and present_entry.kind == "folder":
-        was_folder = file.entry_after_turn is None or file.entry_after_turn.kind == "folder"
+        was_folder = file.left_entry is None or file.left_entry.kind == "folder"
         has_others = _has_other_files(snapshots.root, file.path, deleted_paths)
         return "" if was_folder and not has_others else FOLDER_WITH_FILES
-    left_entry = file.entry_after_turn
+    left_entry = file.left_entry
     was_folder = left_entry is not None and left_entry.kind == "folder"
     is_unchanged = _is_same_entry(present_entry, left_entry)
     return "" if is_unchanged or (was_folder and present_entry is None) else CHANGED_SINCE
@@ -193,7 +199,7 @@ def _restore_file(snapshots: Snapshots, restore: FileRestore) -> None:
     problem = path_problem(restore.path, snapshots.excluded_folders)
     if problem:
         raise OSError(0, UNSAFE_PATH.format(problem=problem))
-    if _below_link(snapshots.root, restore.path):
+    if _is_below_link(snapshots.root, restore.path):
         raise OSError(0, BELOW_LINK)
     wanted_entry = restore.wanted_entry
     if wanted_entry is None:
@@ -240,7 +246,7 @@ def _prune_folders(root: Path, folder: Path) -> None:
             folder = folder.parent
 
 
-def _below_link(root: Path, path: str, deleted_paths: Collection[str] = ()) -> bool:
+def _is_below_link(root: Path, path: str, deleted_paths: Collection[str] = ()) -> bool:
     """Return whether a folder above a path is a symbolic link, so that writing there leaves the project.
 
     Links in ``deleted_paths``, which are about to be deleted, do not count.

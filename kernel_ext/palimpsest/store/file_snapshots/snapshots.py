@@ -33,6 +33,7 @@ from palimpsest.transcript.strings.relative_paths import disk_name, recorded_nam
 MAX_FILE_BYTES = 2 << 20
 """Maximum bytes of a file; larger ones are usually data rather than work, and would fill the disk."""
 MAX_TOTAL_BYTES = 256 << 20
+"""Maximum bytes of all files of a snapshot together."""
 MAX_FILES = 20_000
 """Maximum files of a snapshot; checking more would take over a quarter of a second at every step."""
 MAX_IGNORED = 1_000
@@ -44,7 +45,7 @@ RACY_NS = 50_000_000
 clock of a file system ticks every 4 to 10 ms."""
 COARSE_NS = 2_000_000_000
 """The same for a file system that counts whole seconds."""
-CACHED_TREES = 8
+MAX_CACHED_TREES = 8
 """Number of read snapshots that are cached, for the newest steps."""
 
 PROGRAM_FOLDERS = frozenset(
@@ -83,7 +84,7 @@ class SnapshotsOff(UserError):
 
 
 @dataclass(slots=True)
-class _Folder:
+class _FolderRules:
     """The cached rules of a folder and their verdicts, valid while the rule files are unchanged."""
 
     folder_stamp: tuple[object, ...]
@@ -121,7 +122,7 @@ class Snapshots:
     ) -> None:
         self.root = root
         self.objects = PackedObjects(folder)
-        self._rules = rules
+        self._rules_of_root = rules
         self.excluded_folders = excluded_folders | PROGRAM_FOLDERS
         """File and folder names that no snapshot includes."""
         self._protection = protection
@@ -132,7 +133,7 @@ class Snapshots:
         self._lock = threading.Lock()
         self._hashes: dict[str, tuple[Stamp, str]] = {}
         """The stamp and the content's hash of each file that was read, by path."""
-        self._folders: dict[str, _Folder] = {}
+        self._folders: dict[str, _FolderRules] = {}
         self._tree_cache: dict[str, Tree] = {}
         self._fits_limits = False
         """Whether the last scan found that the project is not too large."""
@@ -149,8 +150,8 @@ class Snapshots:
             scan = _ProjectScan(leave_out, time.time_ns())
             try:
                 self.objects.begin_snapshot()
-                tree = self._store_folder(scan, "", None)
-                root = encode_root(tree, sorted(scan.ignored_paths), is_cut=scan.is_list_cut)
+                tree_hash = self._store_folder(scan, "", None)
+                root = encode_root(tree_hash, sorted(scan.ignored_paths), is_cut=scan.is_list_cut)
                 name = self.objects.put(root)
                 self.objects.commit()
                 self._own_snapshots.add(name)
@@ -170,7 +171,7 @@ class Snapshots:
             tree = self._tree_cache.pop(snapshot, None)
             tree = tree or read_tree(self.objects, snapshot, self.excluded_folders)
             self._tree_cache[snapshot] = tree
-            while len(self._tree_cache) > CACHED_TREES:
+            while len(self._tree_cache) > MAX_CACHED_TREES:
                 del self._tree_cache[next(iter(self._tree_cache))]
             return tree
 
@@ -216,7 +217,7 @@ class Snapshots:
                 if stat.S_ISDIR(file_stat.st_mode):
                     return None
                 now_ns = time.time_ns()
-                return self._entry(str(disk_path), path, file_stat, now_ns, stores_content=True)
+                return self._entry_at(str(disk_path), path, file_stat, now_ns, stores_content=True)
         except OSError:
             return None
 
@@ -231,7 +232,7 @@ class Snapshots:
             if stat.S_ISDIR(file_stat.st_mode):
                 return TreeEntry("folder", 0, "")
             now_ns = time.time_ns()
-            return self._entry(str(disk_path), path, file_stat, now_ns, stores_content=False)
+            return self._entry_at(str(disk_path), path, file_stat, now_ns, stores_content=False)
 
     # The methods below are called with the lock held.
 
@@ -265,7 +266,7 @@ class Snapshots:
         except OSError:
             return None
 
-    def _store_folder(self, scan: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
+    def _store_folder(self, scan: _ProjectScan, prefix: str, parent: _FolderRules | None) -> str:
         """Store one folder with everything below it; returns the hash of its tree."""
         folder_path = self.root / disk_name(prefix) if prefix else self.root
         try:
@@ -273,7 +274,7 @@ class Snapshots:
                 dir_entries = sorted(scanned, key=lambda listed_entry: listed_entry.name)
         except OSError:
             dir_entries = []
-        folder = self._folder(prefix, dir_entries, parent)
+        folder = self._folder_rules(prefix, dir_entries, parent)
         entries: dict[str, TreeEntry] = {}
         for listed_entry in dir_entries:
             name = recorded_name(listed_entry.name)
@@ -288,7 +289,11 @@ class Snapshots:
         return "" if scan.counts_only else self.objects.put(encode_tree(entries))
 
     def _scan_entry(
-        self, scan: _ProjectScan, listed_entry: "os.DirEntry[str]", prefix: str, folder: _Folder
+        self,
+        scan: _ProjectScan,
+        listed_entry: "os.DirEntry[str]",
+        prefix: str,
+        folder: _FolderRules,
     ) -> TreeEntry | None:
         """Return the tree entry of one directory entry; None when a rule leaves it out.
 
@@ -322,7 +327,7 @@ class Snapshots:
             entry = TreeEntry("file" if is_kept else "unkept", 0, "", file_stat.st_size)
         else:
             now_ns = scan.began_ns
-            entry = self._entry(listed_entry.path, path, file_stat, now_ns, stores_content=True)
+            entry = self._entry_at(listed_entry.path, path, file_stat, now_ns, stores_content=True)
         scan.small_file_bytes += entry.size if entry.kind == "file" else 0
         if scan.small_file_bytes > self._limits.total_bytes:
             raise SnapshotsOff(
@@ -332,29 +337,29 @@ class Snapshots:
             )
         return entry
 
-    def _folder(
-        self, prefix: str, dir_entries: "list[os.DirEntry[str]]", parent: _Folder | None
-    ) -> _Folder:
+    def _folder_rules(
+        self, prefix: str, dir_entries: "list[os.DirEntry[str]]", parent: _FolderRules | None
+    ) -> _FolderRules:
         """Return the rules that apply in a folder, cached while no rule file changed."""
         own_rules = (entry for entry in dir_entries if entry.name == ".gitignore")
         own_stamps = (_file_stamp(entry.stat(follow_symlinks=False)) for entry in own_rules)
         own_stamp = next(own_stamps, None)
         parent_stamp = () if parent is None else parent.folder_stamp
         stamp = parent_stamp if own_stamp is None else (parent_stamp, prefix, own_stamp)
-        earlier = self._folders.get(prefix)
+        cached = self._folders.get(prefix)
         may_change_unnoticed = own_stamp is not None and _is_racy(own_stamp, time.time_ns())
-        if earlier is not None and earlier.folder_stamp == stamp and not may_change_unnoticed:
-            return earlier
+        if cached is not None and cached.folder_stamp == stamp and not may_change_unnoticed:
+            return cached
         if parent is None:
-            rules = self._rules(self.root)
+            rules = self._rules_of_root(self.root)
         elif own_stamp is not None:
             rules = parent.rules.rules_below(self.root / disk_name(prefix))
         else:
             rules = parent.rules
-        new_folder = self._folders[prefix] = _Folder(stamp, rules)
+        new_folder = self._folders[prefix] = _FolderRules(stamp, rules)
         return new_folder
 
-    def _entry(
+    def _entry_at(
         self,
         disk_path: str,
         path: str,
@@ -377,7 +382,7 @@ class Snapshots:
         if cached_stamp == stamp and is_stored:
             return TreeEntry("file", mode, sha256, file_stat.st_size)
         try:
-            content = _content(disk_path)
+            content = _read_content(disk_path)
         except FileNotFoundError:
             raise
         except OSError:
@@ -405,14 +410,14 @@ def reason_unkept(entry: TreeEntry) -> str:
             return "it is no file"
 
 
-def is_work(entry: TreeEntry) -> bool:
+def has_content_to_lose(entry: TreeEntry) -> bool:
     """Return whether an ``unkept`` entry has content that would be lost with the file."""
     return entry.key.partition(":")[0] in ("large", "unreadable")
 
 
 def _is_unknown(path: str, old_tree: Tree, new_tree: Tree) -> bool:
     """Return whether an ignore rule left the path out of one snapshot, so that its state there is unknown."""
-    if old_tree.ignored_paths == new_tree.ignored_paths and not old_tree.ignored_cut:
+    if old_tree.ignored_paths == new_tree.ignored_paths and not old_tree.has_unlisted_paths:
         return False
     return any(tree.get(path) is None and tree.is_left_out(path) for tree in (old_tree, new_tree))
 
@@ -435,7 +440,7 @@ def _is_racy(stamp: Stamp, now_ns: int) -> bool:
     return max(modified_ns, changed_ns) + tick > now_ns
 
 
-def _content(disk_path: str) -> bytes:
+def _read_content(disk_path: str) -> bytes:
     """Return a file's content; raises OSError for a link that replaced it."""
     fd = os.open(disk_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as file:  # noqa: PTH123  a descriptor has no path

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from palimpsest.store.blobs.blob_storage import PackCleanup, PackedObjects, sweep_packs
+from palimpsest.store.blobs.blob_storage import (
+    SHORT_HASH_CHARS,
+    PackCleanup,
+    PackedObjects,
+    sweep_packs,
+)
 from palimpsest.store.blobs.blob_sweep import named_hashes
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.transcript.errors import NotFound
@@ -55,7 +60,7 @@ class Tree:
     """By path relative to the project, including folders."""
     ignored_paths: tuple[str, ...] = ()
     """Paths that existed and were left out by an ignore rule."""
-    ignored_cut: bool = False
+    has_unlisted_paths: bool = False
     """Whether more paths were left out than are listed."""
 
     @cached_property
@@ -72,7 +77,7 @@ class Tree:
 
         Where not all ignored paths are listed, the state of every path without an entry is unknown.
         """
-        if self.ignored_cut and path not in self.entries:
+        if self.has_unlisted_paths and path not in self.entries:
             return True
         return any(f"{path}/".startswith(f"{ignored}/") for ignored in self.ignored_paths)
 
@@ -82,9 +87,11 @@ def encode_tree(entries: Mapping[str, TreeEntry]) -> bytes:
     return _json_bytes(dict(sorted(entries.items())))
 
 
-def encode_root(tree: str, ignored_paths: list[str], *, is_cut: bool) -> bytes:
+def encode_root(tree_hash: str, ignored_paths: list[str], *, is_cut: bool) -> bytes:
     """Return the bytes of a snapshot's root object, which names the tree of the project folder."""
-    return _json_bytes({"v": TREE_VERSION, "tree": tree, "ignored": ignored_paths, "cut": is_cut})
+    return _json_bytes(
+        {"v": TREE_VERSION, "tree": tree_hash, "ignored": ignored_paths, "cut": is_cut}
+    )
 
 
 def _json_bytes(value: Any) -> bytes:
@@ -95,21 +102,21 @@ class UnsafeTree(NotFound):
     """A snapshot that is malformed or has unsafe paths; nothing of it is used."""
 
 
-def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()) -> Tree:
+def read_tree(objects: PackedObjects, snapshot: str, excluded: Collection[str] = ()) -> Tree:
     """Read a snapshot; raises NotFound, and UnsafeTree if it is malformed or has unsafe paths.
 
-    ``never`` are file and folder names that no snapshot includes.
+    ``excluded`` are file and folder names that no snapshot includes.
     """
-    tree, ignored_paths, is_cut = _root(objects, snapshot)
+    tree_hash, ignored_paths, is_cut = _root_fields(objects, snapshot)
     entries: dict[str, TreeEntry] = {}
-    unread_folders = [("", tree)]
+    unread_folders = [("", tree_hash)]
     while unread_folders:
         prefix, sha256 = unread_folders.pop()
-        for name, entry in _folder(objects, sha256).items():
-            problem = None if _is_plain(name, never) else path_problem(name, never)
+        for name, entry in _folder_entries(objects, sha256).items():
+            problem = None if _is_plain(name, excluded) else path_problem(name, excluded)
             if problem or "/" in name:
                 raise UnsafeTree(
-                    f"the snapshot {snapshot[:12]} is not used: it names {prefix + name!r:.80}, and "
+                    f"the snapshot {snapshot[:SHORT_HASH_CHARS]} is not used: it names {prefix + name!r:.80}, and "
                     f"{problem or 'it does not stay in its folder'}"
                 )
             entries[prefix + name] = entry
@@ -117,53 +124,53 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
                 unread_folders.append((f"{prefix}{name}/", entry.key))
         if len(entries) > MAX_ENTRIES:
             raise UnsafeTree(
-                f"the snapshot {snapshot[:12]} is not used: it names more than {MAX_ENTRIES:,} files"
+                f"the snapshot {snapshot[:SHORT_HASH_CHARS]} is not used: it names more than {MAX_ENTRIES:,} files"
             )
     return Tree(snapshot, entries, ignored_paths, is_cut)
 
 
-def _root(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
+def _root_fields(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
     """Return a snapshot's tree hash, the ignored paths, and whether that list is cut; raises NotFound."""
-    fields = _table(objects, snapshot)
-    tree, ignored_paths = fields.get("tree"), fields.get("ignored", [])
+    fields = _object(objects, snapshot)
+    tree_hash, ignored_paths = fields.get("tree"), fields.get("ignored", [])
     if (
-        not isinstance(tree, str)
+        not isinstance(tree_hash, str)
         or not isinstance(ignored_paths, list)
         or not all(isinstance(ignored_path, str) for ignored_path in ignored_paths)
     ):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=snapshot[:12]))
-    return tree, tuple(ignored_paths), bool(fields.get("cut"))
+        raise UnsafeTree(NO_SNAPSHOT.format(name=snapshot[:SHORT_HASH_CHARS]))
+    return tree_hash, tuple(ignored_paths), bool(fields.get("cut"))
 
 
-def _folder(objects: PackedObjects, sha256: str) -> dict[str, TreeEntry]:
+def _folder_entries(objects: PackedObjects, sha256: str) -> dict[str, TreeEntry]:
     """Return the entries of one folder's tree by name; raises NotFound."""
-    return {name: _entry(fields, sha256) for name, fields in _table(objects, sha256).items()}
+    return {name: _entry(fields, sha256) for name, fields in _object(objects, sha256).items()}
 
 
 def _entry(fields: Any, sha256: str) -> TreeEntry:
     if not isinstance(fields, list) or len(fields) not in (3, 4):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
-    word, mode, key, size = (*fields, 0)[:4]
-    kind = KINDS.get(word) if isinstance(word, str) else None
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:SHORT_HASH_CHARS]))
+    kind_name, mode, key, size = (*fields, 0)[:4]
+    kind = KINDS.get(kind_name) if isinstance(kind_name, str) else None
     are_valid = (isinstance(number, int) and 0 <= number < MAX_NUMBER for number in (mode, size))
     if kind is None or not isinstance(key, str) or not all(are_valid):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:SHORT_HASH_CHARS]))
     return TreeEntry(kind, mode, key, size)
 
 
-def _table(objects: PackedObjects, sha256: str) -> dict[str, Any]:
+def _object(objects: PackedObjects, sha256: str) -> dict[str, Any]:
     try:
         fields = json.loads(objects.get(sha256))
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:SHORT_HASH_CHARS]))
     return fields
 
 
-def _is_plain(name: str, never: Collection[str]) -> bool:
+def _is_plain(name: str, excluded: Collection[str]) -> bool:
     """Return whether a name is certainly safe; a fast check that most names pass."""
-    return _SAFE_NAME.fullmatch(name) is not None and name not in never
+    return _SAFE_NAME.fullmatch(name) is not None and name not in excluded
 
 
 def add_reachable(objects: PackedObjects, snapshot: str, reached_hashes: set[str]) -> None:
@@ -176,9 +183,9 @@ def add_reachable(objects: PackedObjects, snapshot: str, reached_hashes: set[str
         reached_hashes.add(sha256)
         try:
             if is_root:
-                unread_folders.append((_root(objects, sha256)[0], False))
+                unread_folders.append((_root_fields(objects, sha256)[0], False))
                 continue
-            entries = _folder(objects, sha256).values()
+            entries = _folder_entries(objects, sha256).values()
         except NotFound:
             continue
         for entry in entries:

@@ -35,8 +35,8 @@ class Follower(RecordNumbering):
         for segment_range, start in self._unread_ranges(ranges):
             offset = start
             requests = full_requests(segment_range)
-            for begin, line in lines_forward(segment_range, start):
-                offset = begin + len(line) + 1
+            for line_offset, line in lines_forward(segment_range, start):
+                offset = line_offset + len(line) + 1
                 record = readable_record(line, requests.filled_record)
                 if record is not None and self.note_if_new(record.seq):
                     records.append(record)
@@ -46,18 +46,23 @@ class Follower(RecordNumbering):
     def _unread_ranges(self, ranges: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
         """Return the ranges still to be read, each with the byte to begin at."""
         if self._position is None:
-            place = locate_record(ranges, self.seq + 1) if self.seq else None
+            first_start = locate_record(ranges, self.seq + 1) if self.seq else None
         else:
             last_range, offset = self._position
-            current = {same.path: same for same in ranges}.get(last_range.path)
+            range_by_path = {segment_range.path: segment_range for segment_range in ranges}
+            current = range_by_path.get(last_range.path)
             if current is None or (current.end is not None and current.end < offset):
                 self.reset_count += 1
-                self.seq, self._jumped = 0, (0, 0)
-                place = None
+                self.seq, self._last_jump = 0, (0, 0)
+                first_start = None
             else:
-                place = current, offset
+                first_start = current, offset
         starts = [(segment_range, segment_range.start) for segment_range in ranges]
-        return starts if place is None else [place, *starts[list(ranges).index(place[0]) + 1 :]]
+        return (
+            starts
+            if first_start is None
+            else [first_start, *starts[list(ranges).index(first_start[0]) + 1 :]]
+        )
 
     async def records(self, poll_seconds: float = POLL_SECONDS) -> AsyncIterator[Sequence[Record]]:
         """Yield new records as they are written, without end."""

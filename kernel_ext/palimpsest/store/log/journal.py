@@ -44,7 +44,7 @@ T = TypeVar("T")
 TICK_SECONDS = 0.04
 """Interval of writes: 25 updates a second look like continuous text, and 200 deltas a second become 25 lines."""
 
-LOAD_TRIES = 3
+MAX_LOAD_TRIES = 3
 
 RETRY_SECONDS = 1.0
 """Interval at which a failed write is retried while nothing else is written."""
@@ -98,19 +98,20 @@ class Journal:
         self._wake_condition = threading.Condition(self.lock)
         self._deltas: deque[tuple[str, str, str, str]] = deque()
         self._queue: list[Record] = []
-        self._unwritten: list[Record] = []
-        self._unannounced: list[Record] = []
+        self._unwritten_records: list[Record] = []
+        self._unannounced_records: list[Record] = []
         self._opened_seq = state.seq
         self._written_seq = state.seq
         self._synced_seq = state.seq
         self._sync_seq = 0
         self._waiters: list[_Waiter] = []
         self._subscribers: list[Subscriber] = []
-        self._checkpoints: list[str | None] = []
-        self._appended_meanwhile: list[Record] | None = None
-        self._is_check_due = False
+        self._requested_checkpoints: list[str | None] = []
+        """Of each the id of its window's first message; None where the last compaction decides."""
+        self._appended_while_loading: list[Record] | None = None
+        self._is_takeover_check_due = False
         self._takeover_sentence: str | None = None
-        self._refusal = ""
+        self._refusal_sentence = ""
         self._is_urgent = False
         self._is_sleeping = False
         self._is_closing = False
@@ -132,7 +133,7 @@ class Journal:
     @property
     def problem(self) -> str:
         """One sentence while records are in memory only: a write hangs, or the disk refuses it; else empty."""
-        return self.stall.sentence or self._refusal
+        return self.stall.sentence or self._refusal_sentence
 
     # Appending
 
@@ -145,11 +146,11 @@ class Journal:
         with self._wake_condition:
             if self._is_closed or self._is_closing:
                 raise StorageFailed("This session's journal is closed; open the session again.")
-            self._take_deltas()
+            self._append_delta_records()
             for event in events:
                 self._add_record(self._redaction.event(event, self.state.part))
                 if isinstance(event, SessionCompacted):
-                    self._checkpoints.append(None)
+                    self._requested_checkpoints.append(None)
             if sync:
                 self._sync_seq = self.state.seq
                 self._is_urgent = True
@@ -170,10 +171,10 @@ class Journal:
         record = Record(seq=self.state.seq + 1, ts=self._clock(), event=event)
         self.state.apply(record)
         self._queue.append(record)
-        if self._appended_meanwhile is not None:
-            self._appended_meanwhile.append(record)
+        if self._appended_while_loading is not None:
+            self._appended_while_loading.append(record)
 
-    def _take_deltas(self) -> None:
+    def _append_delta_records(self) -> None:
         """Create records of the deltas that arrived, one per part and field."""
         texts_by_field: dict[tuple[str, str, str], list[str]] = {}
         while self._deltas:
@@ -182,8 +183,8 @@ class Journal:
         for (message_id, part_id, field), texts in texts_by_field.items():
             delta = self._redaction.redacted_delta(message_id, part_id, field, "".join(texts))
             if delta:
-                place = {"message_id": message_id, "part_id": part_id, "field": field}
-                self._add_record(PartDelta(**place, delta=delta))
+                delta_fields = {"message_id": message_id, "part_id": part_id, "field": field}
+                self._add_record(PartDelta(**delta_fields, delta=delta))
 
     # Reading and listening
 
@@ -191,20 +192,20 @@ class Journal:
         """Return the result of ``value_of`` on the state, which includes everything appended so far."""
         with self._wake_condition:
             if not self._is_closed:
-                self._take_deltas()
+                self._append_delta_records()
             return value_of(self.state)
 
     def load_whole(self, load_state: Callable[[], State]) -> None:
-        """Replace the live-window state by that of the whole session; not on the engine's thread.
+        """Replace the live-window state by that of the whole session; waits for the disk, so never called on the engine's thread.
 
         ``load_state`` reads it from the store; records that are appended meanwhile are included. Raises StorageFailed.
         """
         try:
-            for _ in range(LOAD_TRIES):
+            for _ in range(MAX_LOAD_TRIES):
                 if self._load_whole_state(load_state):
                     return
         finally:
-            self._appended_meanwhile = None
+            self._appended_while_loading = None
         raise StorageFailed(
             f"Session {self.session_id!r} could not be read whole, since other kernels keep taking it over."
         )
@@ -212,17 +213,17 @@ class Journal:
     def _load_whole_state(self, load_state: Callable[[], State]) -> bool:
         """Load the whole state and use it; False when another kernel took the session over meanwhile."""
         with self._wake_condition:
-            self._take_deltas()
-            appended_records = self._appended_meanwhile = []
+            self._append_delta_records()
+            appended_records = self._appended_while_loading = []
             session_id = self.session_id
         self._flush_or_raise()
         state = load_state()
         with self._wake_condition:
             # A kernel that took over may have written already, and its records would be read as this kernel's.
-            self._is_check_due = True
+            self._is_takeover_check_due = True
         self._flush_or_raise()
         with self._wake_condition:
-            self._take_deltas()
+            self._append_delta_records()
             if self.session_id != session_id:
                 return False
             for record in appended_records:
@@ -269,33 +270,33 @@ class Journal:
         return await future
 
     def flush_sync(self, timeout: float = 10.0, *, sync: bool = False) -> bool:
-        """Do the same as ``flush`` for a thread; False also on timeout.
+        """Wait as ``flush`` does, for a thread without an event loop; False also after ``timeout`` seconds.
 
         Called by a subscriber, it does not wait, and returns whether nothing is left to write.
         """
         if threading.current_thread() is self._thread:
-            return not self._unwritten and not self._queue
-        event = threading.Event()
-        answers: list[bool] = []
+            return not self._unwritten_records and not self._queue
+        done_event = threading.Event()
+        results: list[bool] = []
 
         def report_done(is_written: bool) -> None:  # noqa: FBT001
-            answers.append(is_written)
-            event.set()
+            results.append(is_written)
+            done_event.set()
 
         self._add_waiter(sync, report_done)
-        return event.wait(timeout) and answers[0]
+        return done_event.wait(timeout) and results[0]
 
     def _add_waiter(self, sync: bool, on_done: Callable[[bool], None]) -> None:  # noqa: FBT001
         with self._wake_condition:
             if self._is_closed:
                 on_done(self.failure is None)
                 return
-            self._take_deltas()
+            self._append_delta_records()
             self._waiters.append(_Waiter(self.state.seq, sync, on_done))
             self._is_urgent = True
             self._wake_condition.notify()
 
-    # Ending
+    # Checkpoints and the end
 
     def checkpoint(self, first_message_id: str | None = None) -> None:
         """Write a checkpoint with the next records; the live window begins at ``first_message_id``.
@@ -303,7 +304,7 @@ class Journal:
         Without an id it begins where the last compaction allows.
         """
         with self._wake_condition:
-            self._checkpoints.append(first_message_id)
+            self._requested_checkpoints.append(first_message_id)
             self._is_urgent = True
             self._wake_condition.notify()
 
@@ -324,11 +325,11 @@ class Journal:
         with self._wake_condition:
             if self._is_closing:
                 return
-            self._take_deltas()
+            self._append_delta_records()
             for delta in self._redaction.unfinished_deltas():
                 self._add_record(delta)
             if self.state.seq > self._opened_seq:
-                self._checkpoints.append(None)
+                self._requested_checkpoints.append(None)
             self._is_closing = True
             self._wake_condition.notify()
         self._thread.join(timeout)
@@ -352,7 +353,7 @@ class Journal:
 
     def _queue_deltas_and_checkpoint(self) -> None:
         try:
-            self._take_deltas()
+            self._append_delta_records()
             self._queue_checkpoint()
         except Exception:
             # A caller's mistake, such as a delta that is no text, must not end the thread.
@@ -362,7 +363,7 @@ class Journal:
         """Sleep while nothing is pending, then collect for a tick unless a caller waits."""
         self._is_sleeping = True
         while not self._has_work():
-            is_write_pending = bool(self._unwritten) or self._sync_seq > self._synced_seq
+            is_write_pending = bool(self._unwritten_records) or self._sync_seq > self._synced_seq
             seconds = RETRY_SECONDS if is_write_pending else None
             if not self._wake_condition.wait(seconds) and is_write_pending:
                 break
@@ -380,35 +381,37 @@ class Journal:
         )
 
     def _write(self, batch: Sequence[Record], *, sync: bool) -> None:
-        self._unwritten.extend(batch)
-        self._unannounced.extend(batch)
-        is_check_due, self._is_check_due = self._is_check_due, False
-        if not (self._unwritten or self._unannounced or sync or is_check_due):
+        self._unwritten_records.extend(batch)
+        self._unannounced_records.extend(batch)
+        is_takeover_check_due, self._is_takeover_check_due = self._is_takeover_check_due, False
+        if not (
+            self._unwritten_records or self._unannounced_records or sync or is_takeover_check_due
+        ):
             return
         with self.stall.watching():
-            if self._unwritten or sync or is_check_due:
+            if self._unwritten_records or sync or is_takeover_check_due:
                 self._try_to_write(sync=sync)
             self._notify_subscribers()
 
     def _try_to_write(self, *, sync: bool) -> None:
-        last_seq = self._unwritten[-1].seq if self._unwritten else self._written_seq
+        last_seq = self._unwritten_records[-1].seq if self._unwritten_records else self._written_seq
         try:
-            self._writer.append(self._unwritten, sync=sync)
+            self._writer.append(self._unwritten_records, sync=sync)
         except TakenOver as takeover:
             self._continue_in_fork(takeover)
-        except WriteFailed as refused:
-            if refused.written_records:
-                self._written_seq = self._unwritten[refused.written_records - 1].seq
-            del self._unwritten[: refused.written_records]
-            self._report_failure(str(refused))
-        except (UserError, OSError) as refused:
-            self._report_failure(str(refused))
+        except WriteFailed as refusal:
+            if refusal.written_count:
+                self._written_seq = self._unwritten_records[refusal.written_count - 1].seq
+            del self._unwritten_records[: refusal.written_count]
+            self._report_failure(str(refusal))
+        except (UserError, OSError) as refusal:
+            self._report_failure(str(refusal))
         except Exception as error:
             # The thread must survive any error: everything stays in memory and is retried.
             LOG.exception("Records could not be written.")
             self._report_failure(f"Records could not be written: {error}.")
         else:
-            self._unwritten.clear()
+            self._unwritten_records.clear()
             self._written_seq = last_seq
             self._synced_seq = last_seq if sync else self._synced_seq
             self.failure = self._takeover_sentence
@@ -422,28 +425,30 @@ class Journal:
             self.state.become_fork(fork, shift)
             self._clear_cached_reads()
             self._queue = renumber_records(self._queue, shift, fork)
-            self._unannounced = renumber_records(self._unannounced, shift, fork)
-            last_seq = self._unwritten[-1].seq if self._unwritten else self._written_seq
+            self._unannounced_records = renumber_records(self._unannounced_records, shift, fork)
+            last_seq = (
+                self._unwritten_records[-1].seq if self._unwritten_records else self._written_seq
+            )
             self._written_seq = self._synced_seq = last_seq + shift
-            self._unwritten.clear()
+            self._unwritten_records.clear()
             self.failure = None
         self._report_failure(str(takeover))
         self.on_moved()
 
     def _set_refusal(self, sentence: str) -> None:
-        if sentence != self._refusal:
-            self._refusal = sentence
+        if sentence != self._refusal_sentence:
+            self._refusal_sentence = sentence
             self.stall.notify()
 
     def _report_failure(self, sentence: str) -> None:
-        self._set_refusal(sentence if self._unwritten else "")
+        self._set_refusal(sentence if self._unwritten_records else "")
         if self.failure in {None, self._takeover_sentence} and sentence != self.failure:
             with self.lock:
                 self.failure = sentence
                 self._add_record(SessionError(error=UnknownError(message=sentence)))
 
     def _notify_subscribers(self) -> None:
-        records, self._unannounced = self._unannounced, []
+        records, self._unannounced_records = self._unannounced_records, []
         if not records:
             return
         self.stall.is_calling_subscribers = True
@@ -455,26 +460,28 @@ class Journal:
         self.stall.is_calling_subscribers = False
 
     def _resolve_waiters(self, waiters: Sequence[_Waiter]) -> None:
-        is_written = not self._unwritten
+        is_written = not self._unwritten_records
         for waiter in waiters:
             with suppress(RuntimeError):  # its event loop was closed, so no caller waits any more
                 waiter.on_done(is_written and (not waiter.sync or waiter.seq <= self._synced_seq))
 
     def _queue_checkpoint(self) -> None:
         """Queue a checkpoint after the queued records, if one was requested."""
-        if not self._checkpoints or self._unwritten:
+        if not self._requested_checkpoints or self._unwritten_records:
             return
-        first_message_id, self._checkpoints = self._checkpoints[-1], []
+        first_message_id, self._requested_checkpoints = self._requested_checkpoints[-1], []
         if self.state.session is None:
             return
         window = live_window(self.state, first_message_id)
         try:
             is_written = window.seq <= self._written_seq
             writer = self._writer
-            place = writer.place_of_record(window.seq) if is_written else writer.position()
+            window_begin = writer.place_of_record(window.seq) if is_written else writer.position()
         except StorageFailed:
             return
-        self._add_record(window_checkpoint(self.state, window, place, self._writer.written_lines))
+        self._add_record(
+            window_checkpoint(self.state, window, window_begin, self._writer.written_lines)
+        )
         narrow_to_window(self.state, window)
 
     def _clear_cached_reads(self) -> None:

@@ -39,10 +39,10 @@ from palimpsest.store.log.segments import (
 from palimpsest.store.log.session_index import Index
 from palimpsest.store.log.state_loader import live_state, whole_state, window_state
 from palimpsest.store.log.takeover import (
-    fork_of,
-    late_fork_session,
+    new_fork_info,
     renumber_records,
-    takeover_refusal,
+    takeover_message,
+    with_fork_point,
 )
 from palimpsest.store.log_lines import (
     RecordNumbering,
@@ -53,7 +53,7 @@ from palimpsest.store.log_lines import (
     seq_of,
     type_of,
 )
-from palimpsest.store.project_folder.layout import REMADE, Layout, remake_folder
+from palimpsest.store.project_folder.layout import REMADE_NOTICE, Layout, remake_folder
 from palimpsest.store.project_folder.lease import (
     HEARTBEAT_SECONDS,
     RUNNING_HOLDER_FACTOR,
@@ -108,7 +108,7 @@ class JsonlStore(BlobFolder):
         self._lock = threading.RLock()
         self._leases: dict[JsonlWriter, tuple[LeaseFile, Lease]] = {}
         self._list_thread: threading.Thread | None = None
-        self._is_remade = False
+        self._was_folder_remade = False
 
     # Writing
 
@@ -122,7 +122,7 @@ class JsonlStore(BlobFolder):
         with storage_errors(self.layout.session(session_id)):
             directory = self.layout.session(session_id)
             if create:
-                self._is_remade = remake_folder(self.layout) or self._is_remade
+                self._was_folder_remade = remake_folder(self.layout) or self._was_folder_remade
                 directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 return self._begin_writer(session_id, directory, owner, steal=steal)
@@ -137,10 +137,10 @@ class JsonlStore(BlobFolder):
     ) -> JsonlWriter:
         epoch = max(segment_epochs(directory), default=0) + 1
         lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, process_start_time(owner.pid))
-        file = LeaseFile(directory)
-        is_first = self._take_lease(file, lease, steal=steal)
-        if not file.lock() and is_first:
-            raise _held_error(session_id, file.current_lease())
+        lease_file = LeaseFile(directory)
+        is_first = self._take_lease(lease_file, lease, steal=steal)
+        if not lease_file.lock() and is_first:
+            raise _held_error(session_id, lease_file.current_lease())
         path: Path | None = None
         try:
             # After the lease: a migrating kernel records the migration first, and then checks leases.
@@ -148,92 +148,92 @@ class JsonlStore(BlobFolder):
             path = begin_segment(self.segments, directory, epoch, owner)
         finally:
             if path is None:
-                file.remove(lease)
-                file.unlock()
+                lease_file.remove(lease)
+                lease_file.unlock()
         if path is None:
-            raise _held_error(session_id, file.current_lease())
-        lost_event = self._heartbeat.add(file, lease)
+            raise _held_error(session_id, lease_file.current_lease())
+        lost_event = self._heartbeat.add(lease_file, lease)
         writer = JsonlWriter(
             session_id,
             epoch,
             path,
             self.segments,
-            save_to_fork=partial(self._fork_refused, owner),
+            save_to_fork=partial(self._save_to_fork, owner),
             on_close=self._release_lease,
             is_lease_lost=lost_event.is_set,
             check_layout=self._layout_watch.check,
         )
         with self._lock:
-            self._leases[writer] = file, lease
+            self._leases[writer] = lease_file, lease
         return writer
 
     def take_notice(self) -> str:
         """Return, once, a notice that the project's folder was gone and was made again; else empty."""
-        was_remade, self._is_remade = self._is_remade, False
-        return REMADE.format(root=repr(str(self.layout.root))) if was_remade else ""
+        was_remade, self._was_folder_remade = self._was_folder_remade, False
+        return REMADE_NOTICE.format(root=repr(str(self.layout.root))) if was_remade else ""
 
-    def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
+    def _take_lease(self, lease_file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
         """Write our lease; True when there was no lease before."""
-        other_lease = file.current_lease()
-        if other_lease is None and not file.path.exists():
-            if file.create(lease):
+        other_lease = lease_file.current_lease()
+        if other_lease is None and not lease_file.path.exists():
+            if lease_file.create(lease):
                 return True
-            other_lease = file.current_lease()
+            other_lease = lease_file.current_lease()
         if other_lease is not None and not steal and other_lease.kernel_id != lease.kernel_id:
-            self._watch_lease(file, other_lease)
-        file.write(lease)
+            self._watch_lease(lease_file, other_lease)
+        lease_file.write(lease)
         return False
 
-    def _watch_lease(self, file: LeaseFile, lease: Lease) -> None:
+    def _watch_lease(self, lease_file: LeaseFile, lease: Lease) -> None:
         """Raise SessionHeld unless the holder is gone, or its lease does not change while we watch."""
         seconds = self._watch_seconds * (RUNNING_HOLDER_FACTOR if is_running(lease) else 1)
-        if not is_dead(lease) and file.is_fresh(seconds):
-            raise _held_error(file.path.parent.name, lease)
+        if not is_dead(lease) and lease_file.is_fresh(seconds):
+            raise _held_error(lease_file.path.parent.name, lease)
 
     def _release_lease(self, writer: JsonlWriter) -> None:
         with self._lock:
-            file, lease = self._leases.pop(writer, (None, None))
-        if file is not None and lease is not None:
-            self._heartbeat.remove(file)
-            file.remove(lease)
-            file.unlock()
+            lease_file, lease = self._leases.pop(writer, (None, None))
+        if lease_file is not None and lease is not None:
+            self._heartbeat.remove(lease_file)
+            lease_file.remove(lease)
+            lease_file.unlock()
 
-    def _fork_refused(
-        self, owner: Owner, writer: JsonlWriter, last_seq: int, records: Sequence[Record]
+    def _save_to_fork(
+        self, owner: Owner, writer: JsonlWriter, cut_offset: int, records: Sequence[Record]
     ) -> TakenOver:
         """Save to a fork the records that a writer wrote after the cut, and those it still holds."""
-        place, session, late_list = late_records(self.segments, writer, last_seq, records)
+        fork_point, session, fork_records = late_records(self.segments, writer, cut_offset, records)
         if session is None:
             raise _held_error(writer.session_id, None)
-        fork = fork_of(session)
+        fork = new_fork_info(session)
         fork_writer: JsonlWriter | None = None
         try:
-            fork = self._write_fork(fork, place)
+            fork = self._write_fork(fork, fork_point)
             fork_writer = self.acquire(fork.id, owner)
-            fork_writer.append(renumber_records(late_list, 1, fork), sync=True)
+            fork_writer.append(renumber_records(fork_records, 1, fork), sync=True)
         except (OSError, StorageFailed) as refusal:
             # Half a fork would be read as a whole one: it is deleted, and everything is retried later.
             if fork_writer is not None:
                 fork_writer.close()
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
-            why = disk_reason(refusal) if isinstance(refusal, OSError) else str(refusal)
-            raise StorageFailed(why) from refusal
-        message = takeover_refusal(writer.session_id, fork)
+            reason = disk_reason(refusal) if isinstance(refusal, OSError) else str(refusal)
+            raise StorageFailed(reason) from refusal
+        message = takeover_message(writer.session_id, fork)
         return TakenOver(message, fork=fork, writer=fork_writer, seq_shift=1)
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Create a session with the parent's records up to ``seq``, by reference."""
         with storage_errors(self.layout.session(session.id)):
             self._layout_watch.check()
-            return self._write_fork(session, self._fork_place(parent_id, seq))
+            return self._write_fork(session, self._new_fork_point(parent_id, seq))
 
-    def _fork_place(self, parent_id: str, seq: int | None) -> ForkedFrom:
+    def _new_fork_point(self, parent_id: str, seq: int | None) -> ForkedFrom:
         ranges = self.segments.segment_ranges(parent_id)
         if not ranges:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
-        stop = None if seq is None else locate_record(ranges, seq + 1)
-        last, end = stop or (ranges[-1], ranges[-1].end_offset())
-        shared_ranges = [*ranges[: ranges.index(last)], replace(last, end=end)]
+        stop_place = None if seq is None else locate_record(ranges, seq + 1)
+        last_range, end_offset = stop_place or (ranges[-1], ranges[-1].end_offset())
+        shared_ranges = [*ranges[: ranges.index(last_range)], replace(last_range, end=end_offset)]
         for segment_range in reversed(shared_ranges):
             for offset, line in lines_backward(segment_range):
                 number = seq_of(line)
@@ -246,12 +246,14 @@ class JsonlStore(BlobFolder):
                     )
         raise NotFound(f"Session {parent_id!r} has no record to fork from.")
 
-    def _write_fork(self, session: SessionInfo, place: ForkedFrom) -> SessionInfo:
-        fork = late_fork_session(session, place.session_id, place.seq, place.segment, place.offset)
+    def _write_fork(self, session: SessionInfo, fork_point: ForkedFrom) -> SessionInfo:
+        fork = with_fork_point(
+            session, fork_point.session_id, fork_point.seq, fork_point.segment, fork_point.offset
+        )
         directory = self.layout.session(session.id)
         directory.mkdir(mode=0o700, parents=True)
-        created = SessionCreated(session=fork)
-        record = Record(seq=place.seq + 1, ts=fork.time.created, event=created)
+        created_event = SessionCreated(session=fork)
+        record = Record(seq=fork_point.seq + 1, ts=fork.time.created, event=created_event)
         owner = replace(this_owner("fork"), kernel_id="")
         header = header_line(session.id, 1, None, None, owner)
         try:
@@ -260,10 +262,10 @@ class JsonlStore(BlobFolder):
             shutil.rmtree(directory, ignore_errors=True)
             raise
         deadline = time.monotonic() + MAX_RESTORE_SECONDS
-        while not self.layout.session(place.session_id).exists():
+        while not self.layout.session(fork_point.session_id).exists():
             if time.monotonic() > deadline:
                 shutil.rmtree(self.layout.session(session.id), ignore_errors=True)
-                raise NotFound(f"Session {place.session_id!r} was deleted a moment ago.")
+                raise NotFound(f"Session {fork_point.session_id!r} was deleted a moment ago.")
             time.sleep(POLL_SECONDS)
         return fork
 
@@ -294,31 +296,33 @@ class JsonlStore(BlobFolder):
                 try:
                     if not state.is_deleted:
                         last_seq = self._last_seq(session_id)
-                        deleted = SessionDeleted(session_id=session_id, session=state.session)
+                        deleted_event = SessionDeleted(session_id=session_id, session=state.session)
                         ts = writer.path.stat().st_mtime_ns // 1_000_000
-                        writer.append([Record(seq=last_seq + 1, ts=ts, event=deleted)], sync=True)
+                        writer.append(
+                            [Record(seq=last_seq + 1, ts=ts, event=deleted_event)], sync=True
+                        )
                 finally:
                     writer.close()
             except StorageFailed as refusal:
                 if not is_full(refusal) or self._is_needed_by_fork(session_id):
                     raise
-                self._remove_unwritten(session_id, refusal)
+                self._remove_without_lease(session_id, refusal)
                 return
             if not self._is_needed_by_fork(session_id):
-                self._remove(session_id)
+                self._remove_folder(session_id)
 
-    def _remove_unwritten(self, session_id: str, refusal: StorageFailed) -> None:
+    def _remove_without_lease(self, session_id: str, refusal: StorageFailed) -> None:
         """Remove a session where no lease can be written; raises ``refusal`` while another kernel may write it."""
-        file = LeaseFile(self.layout.session(session_id))
-        lease = file.current_lease()
-        if lease is not None and not is_dead(lease) and file.is_fresh(self._watch_seconds):
+        lease_file = LeaseFile(self.layout.session(session_id))
+        lease = lease_file.current_lease()
+        if lease is not None and not is_dead(lease) and lease_file.is_fresh(self._watch_seconds):
             raise refusal
-        if not file.lock():
+        if not lease_file.lock():
             raise refusal
         try:
-            self._remove(session_id)
+            self._remove_folder(session_id)
         finally:
-            file.unlock()
+            lease_file.unlock()
 
     def _last_seq(self, session_id: str) -> int:
         ranges = reversed(self.segments.segment_ranges(session_id))
@@ -326,16 +330,16 @@ class JsonlStore(BlobFolder):
         return next((seq for seq in map(seq_of, lines) if seq is not None), 0)
 
     def _is_needed_by_fork(self, session_id: str) -> bool:
-        places = (summary.forked_from for summary in self._index.summaries().values())
+        fork_points = (summary.forked_from for summary in self._index.summaries().values())
         return any(
-            session_id in {place.session_id, place.segment.rpartition("/")[0]}
-            for place in places
-            if place is not None
+            session_id in {fork_point.session_id, fork_point.segment.rpartition("/")[0]}
+            for fork_point in fork_points
+            if fork_point is not None
         )
 
-    def _remove(self, session_id: str) -> None:
+    def _remove_folder(self, session_id: str) -> None:
         directory = self.layout.session(session_id)
-        place = self.segments.forked_from(session_id, self.segments.own_ranges(session_id))
+        fork_point = self.segments.forked_from(session_id, self.segments.own_ranges(session_id))
         note_unneeded(self.layout, directory, time.time())
         tombstone = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
         directory.rename(tombstone)
@@ -344,16 +348,16 @@ class JsonlStore(BlobFolder):
             return
         shutil.rmtree(tombstone, ignore_errors=True)
         self.segments.forget_session(session_id)
-        if place is not None:
-            parent_id = place.session_id
+        if fork_point is not None:
+            parent_id = fork_point.session_id
             parent = self._index.summaries().get(parent_id)
             if parent is not None and parent.deleted and not self._is_needed_by_fork(parent_id):
-                self._remove(parent_id)
+                self._remove_folder(parent_id)
 
     # Reading
 
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
-        """Yield the records after a sequence number."""
+        """Yield the records after a sequence number, with ``only`` those of these event types."""
         ranges = self.segments.segment_ranges(session_id)
         if after <= 0:
             return _records(ranges, None, after, only)
@@ -409,13 +413,13 @@ class JsonlStore(BlobFolder):
             return fork_state_from_index(folder, parent_ranges, shared_ranges)
         return None
 
-    def may_contain(self, session_id: str, *words: bytes) -> bool:
+    def may_contain(self, session_id: str, *byte_strings: bytes) -> bool:
         """Return whether any line of a session, its fork's parents included, contains any of these bytes."""
         return any(
-            word in line
+            byte_string in line
             for segment_range in self.segments.segment_ranges(session_id)
             for _, line in lines_forward(segment_range)
-            for word in words
+            for byte_string in byte_strings
         )
 
     def list(self) -> Sequence[SessionSummary]:
@@ -443,7 +447,7 @@ class JsonlStore(BlobFolder):
         """Read every record of a session and return the problems of its log."""
         problems = []
         ranges = self.segments.segment_ranges(session_id)
-        numbers = RecordNumbering()
+        numbering = RecordNumbering()
         for segment_range in ranges:
             location = f"{segment_range.session_id}/{segment_range.segment}"
             header = self.segments.header(segment_range.path)
@@ -451,18 +455,18 @@ class JsonlStore(BlobFolder):
                 problems.append(Problem(f"{location}, byte 0", "The first line is no header."))
             requests = full_requests(segment_range)
             for offset, line in lines_forward(segment_range):
-                problem = _line_problem(line, requests, numbers)
+                problem = _line_problem(line, requests, numbering)
                 if problem is not None:
                     problems.append(Problem(f"{location}, byte {offset}", problem))
-            torn = unfinished_line_offset(segment_range)
-            if torn is not None and not self._has_writer(segment_range):
-                place = f"{location}, byte {torn}"
+            unfinished_offset = unfinished_line_offset(segment_range)
+            if unfinished_offset is not None and not self._has_writer(segment_range):
+                place = f"{location}, byte {unfinished_offset}"
                 problems.append(Problem(place, "The last line was never finished."))
         return problems
 
     def _has_writer(self, segment_range: SegmentRange) -> bool:
-        file = LeaseFile(segment_range.path.parent)
-        return segment_range.end is None and file.current_lease() is not None
+        lease_file = LeaseFile(segment_range.path.parent)
+        return segment_range.end is None and lease_file.current_lease() is not None
 
 
 def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
@@ -471,23 +475,23 @@ def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSu
 
 
 def _held_error(session_id: str, lease: Lease | None) -> SessionHeld:
-    by = "" if lease is None else f" (process {lease.pid} on {lease.host.partition(':')[0]})"
+    holder = "" if lease is None else f" (process {lease.pid} on {lease.host.partition(':')[0]})"
     return SessionHeld(
-        f"Another kernel{by} writes session {session_id!r}. Here it can be read, followed and forked;"
+        f"Another kernel{holder} writes session {session_id!r}. Here it can be read, followed and forked;"
         " to go on with it, close that kernel; to begin another, use %agent --new."
     )
 
 
-def _line_problem(line: bytes, requests: FullRequests, numbers: RecordNumbering) -> str | None:
+def _line_problem(line: bytes, requests: FullRequests, numbering: RecordNumbering) -> str | None:
     """Return one sentence about why a line is not read, or None."""
     try:
         record = record_of(line, requests.filled_record)
     except UnreadableLine as problem:
         return str(problem)
     if record is None:
-        numbers.note_if_new(seq_of(line) or 0)
+        numbering.note_if_new(seq_of(line) or 0)
         return None
-    if not numbers.note_if_new(record.seq):
+    if not numbering.note_if_new(record.seq):
         return f"Its number, {record.seq}, is a wrong one or was said before, so it is passed over."
     if isinstance(record.event, Checkpoint) and not is_intact(line):
         return "The checkpoint is not as it was written, so an older one or the whole log is read."
@@ -505,15 +509,15 @@ def _records_backward(segment_range: SegmentRange) -> Iterator[Record]:
 def _records(
     ranges: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str]
 ) -> Iterator[Record]:
-    numbers = RecordNumbering(after)
+    numbering = RecordNumbering(after)
     types = frozenset(only)
     for segment_range in ranges:
         requests = full_requests(segment_range)
         for _, line in lines_forward(segment_range, start):
             if types and type_of(line) not in types:
-                numbers.note_if_new(seq_of(line) or 0)
+                numbering.note_if_new(seq_of(line) or 0)
                 continue
             record = readable_record(line, requests.filled_record)
-            if record is not None and numbers.note_if_new(record.seq):
+            if record is not None and numbering.note_if_new(record.seq):
                 yield record
         start = None

@@ -16,7 +16,7 @@ from palimpsest.store.log.segments import SegmentRange, line_blocks
 from palimpsest.store.log_lines import seq_of
 from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.message_index import (
-    INDEXED_MESSAGES,
+    MIN_INDEXED_MESSAGES,
     LinePlaces,
     MessageIndex,
 )
@@ -24,7 +24,7 @@ from palimpsest.store.session_state.state import State
 from palimpsest.transcript.values import Value
 
 INDEX_FILE = "messages.json"
-MAX_BYTES = 64 << 20
+MAX_INDEX_BYTES = 64 << 20
 """Maximum bytes of an index: about a million messages; a larger file was not written by this module."""
 MAX_UNINDEXED_BYTES = 1 << 20
 """Maximum bytes of a log after the indexed ones; assigning their lines takes 10 ms. Beyond, the index is rewritten."""
@@ -58,7 +58,7 @@ def keep_index(
     for line in log.all_lines():
         if not places.add_line(line):
             break
-    index = places.index(INDEXED_MESSAGES)
+    index = places.index(MIN_INDEXED_MESSAGES)
     if index is not None and facts is not None:
         index = facts.index_with_facts(index)
     # Later lines may have ended work in the messages, and a fork may not have these lines.
@@ -94,9 +94,9 @@ def indexed_messages(
     # A message that was removed may have been added again at the end, so that its place in the index is wrong.
     if before_id in stored_index.index.ids and b"message.removed" not in rest_bytes:
         position = stored_index.index.ids.index(before_id)
-        page = slice(max(0, position - 2 * count), position + 1)
-        state = _state_of_index(stored_index, log, page, rest_bytes)
-        if page.start == 0 or len(state.page(count, before_id) or ()) == count:
+        message_range = slice(max(0, position - 2 * count), position + 1)
+        state = _state_of_index(stored_index, log, message_range, rest_bytes)
+        if message_range.start == 0 or len(state.page(count, before_id) or ()) == count:
             return state
     return _state_of_index(stored_index, log, slice(None), rest_bytes)
 
@@ -138,14 +138,16 @@ def fork_state_from_index(
 
 def _read_kept_index(folder: Path) -> KeptIndex | None:
     try:
-        return KeptIndex.model_validate_json(read_small(folder / INDEX_FILE, MAX_BYTES))
+        return KeptIndex.model_validate_json(read_small(folder / INDEX_FILE, MAX_INDEX_BYTES))
     except (OSError, ValueError):
         return None
 
 
-def _state_of_index(stored_index: KeptIndex, log: "_Log", page: slice, rest_bytes: bytes) -> State:
+def _state_of_index(
+    stored_index: KeptIndex, log: "_Log", message_range: slice, rest_bytes: bytes
+) -> State:
     """Return a state with some messages of the index, and with the lines of the log after it applied."""
-    state, (start, index) = State(), stored_index.index.part(page)
+    state, (start, index) = State(), stored_index.index.part(message_range)
     start += stored_index.before
     _open_messages(state, index, log.read_range(start, start + index.size))
     _apply_rest(state, stored_index.last, rest_bytes)

@@ -30,26 +30,28 @@ def late_records(
     ``records`` are those that the writer still holds; some of them may be in its segment already.
     """
     session_id, segment = writer.session_id, writer.path.name
-    place = ForkedFrom(session_id=session_id, seq=0, segment=segment, offset=cut_offset)
+    fork_point = ForkedFrom(session_id=session_id, seq=0, segment=segment, offset=cut_offset)
     state = State()
-    for segment_range in segments.parent_ranges(place):
+    for segment_range in segments.parent_ranges(fork_point):
         for _, line in lines_forward(segment_range):
             state.apply_line(line)
-    late_list = [record for record in _records_after(writer, cut_offset) if record.seq > state.seq]
-    newest = late_list[-1].seq if late_list else state.seq
-    late_list += [record for record in records if record.seq > newest]
-    session = state.session or apply_records(late_list).session
-    return place.model_copy(update={"seq": state.seq}), session, late_list
+    unsaved_records = [
+        record for record in _records_after(writer, cut_offset) if record.seq > state.seq
+    ]
+    newest_seq = unsaved_records[-1].seq if unsaved_records else state.seq
+    unsaved_records += [record for record in records if record.seq > newest_seq]
+    session = state.session or apply_records(unsaved_records).session
+    return fork_point.model_copy(update={"seq": state.seq}), session, unsaved_records
 
 
 def _records_after(writer: JsonlWriter, cut_offset: int) -> list[Record]:
     """Return the records of a writer's segment that extend beyond the cut."""
     segment_range = writer.own_range()
     requests = full_requests(segment_range)
-    end = max(cut_offset, segment_range.start)
-    unfinished_at = unfinished_line_offset(replace(segment_range, end=end))
+    cut_at = max(cut_offset, segment_range.start)
+    unfinished_at = unfinished_line_offset(replace(segment_range, end=cut_at))
     records: list[Record] = []
-    start = end if unfinished_at is None else unfinished_at
+    start = cut_at if unfinished_at is None else unfinished_at
     for _, line in lines_forward(segment_range, start):
         with suppress(UnreadableLine):
             record = record_of(line, requests.filled_record)

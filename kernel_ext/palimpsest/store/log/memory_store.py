@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.takeover import (
-    fork_of,
-    late_fork_session,
+    new_fork_info,
     renumber_records,
-    takeover_refusal,
+    takeover_message,
+    with_fork_point,
 )
 from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.state import State, apply_records
@@ -30,7 +30,7 @@ SEGMENT = "memory"
 class MemoryLog:
     """One session's records and its writer."""
 
-    parent: ForkedFrom | None = None
+    fork_point: ForkedFrom | None = None
     records: list[Record] = field(default_factory=list)
     epoch: int = 0
     owner: Owner | None = None
@@ -53,7 +53,7 @@ class MemoryWriter:
             if self._log.epoch == self.epoch:
                 self._log.records.extend(records)
                 return
-            raise self._store.fork_refused(self.session_id, self._log, records)
+            raise self._store.save_to_fork(self.session_id, self._log, records)
 
     def missing_reason(self) -> str:
         """Return an empty text: a log in memory is never missing."""
@@ -64,7 +64,7 @@ class MemoryWriter:
         return SEGMENT, len(self._log.records)
 
     def place_of_record(self, seq: int) -> tuple[str, int]:
-        """Return the index of the record with this number."""
+        """Return the segment's name, and the index in it of the first record numbered ``seq`` or more."""
         return SEGMENT, sum(record.seq < seq for record in self._log.records)
 
     def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:  # noqa: ARG002
@@ -155,12 +155,12 @@ class MemoryStore:
         record_count, summary = self._summaries.get(session_id, (-1, None))
         if record_count != len(log.records):
             state = self.load(session_id)
-            messages = state.older_count + len(state.message_slots())
+            message_count = state.older_count + len(state.message_slots())
             if state.session is None:
                 summary = None
             else:
                 summary = SessionSummary.of(
-                    session_id, state.session, messages=messages, deleted=state.is_deleted
+                    session_id, state.session, messages=message_count, deleted=state.is_deleted
                 )
             self._summaries[session_id] = len(log.records), summary
         return summary
@@ -176,26 +176,28 @@ class MemoryStore:
             if seq is not None:
                 records = tuple(record for record in records if record.seq <= seq)
             last_seq = records[-1].seq if records else 0
-            fork_info = late_fork_session(session, parent_id, last_seq, SEGMENT, len(records))
-            log = MemoryLog(parent=fork_info.forked_from)
-            created = SessionCreated(session=fork_info)
-            log.records.append(Record(seq=last_seq + 1, ts=fork_info.time.created, event=created))
+            fork_info = with_fork_point(session, parent_id, last_seq, SEGMENT, len(records))
+            log = MemoryLog(fork_point=fork_info.forked_from)
+            created_event = SessionCreated(session=fork_info)
+            log.records.append(
+                Record(seq=last_seq + 1, ts=fork_info.time.created, event=created_event)
+            )
             self._logs_by_session[session.id] = log
             return fork_info
 
-    def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
+    def save_to_fork(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
         """Save records that came after a takeover to a fork; returns the error that reports it."""
         first_seq = records[0].seq if records else 0
         records_before = self._records(session_id)
         state = apply_records(record for record in records_before if record.seq < first_seq)
         if state.session is None:
             raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
-        fork_info = self.fork(session_id, fork_of(state.session), seq=state.seq)
+        fork_info = self.fork(session_id, new_fork_info(state.session), seq=state.seq)
         owner = log.owner or Owner(host="", pid=0, kernel_id=fork_info.id)
         writer = self.acquire(fork_info.id, owner)
         shift = state.seq + 2 - first_seq
         writer.append(renumber_records(records, shift, fork_info))
-        message = takeover_refusal(session_id, fork_info)
+        message = takeover_message(session_id, fork_info)
         return TakenOver(message, fork=fork_info, writer=writer, seq_shift=shift)
 
     def delete(self, session_id: str) -> None:
@@ -206,12 +208,12 @@ class MemoryStore:
             for child_id in children:
                 self.delete(child_id)
             if self._is_needed_by_fork(session_id):
-                last = log.records[-1] if log.records else None
-                seq, ts = (1, 0) if last is None else (last.seq + 1, last.ts)
-                if last is None or not isinstance(last.event, SessionDeleted):
+                last_record = log.records[-1] if log.records else None
+                seq, ts = (1, 0) if last_record is None else (last_record.seq + 1, last_record.ts)
+                if last_record is None or not isinstance(last_record.event, SessionDeleted):
                     session = self.load(session_id).session
-                    deleted = SessionDeleted(session_id=session_id, session=session)
-                    log.records.append(Record(seq=seq, ts=ts, event=deleted))
+                    deleted_event = SessionDeleted(session_id=session_id, session=session)
+                    log.records.append(Record(seq=seq, ts=ts, event=deleted_event))
                 log.hidden = True
             else:
                 self._remove(session_id, log)
@@ -219,11 +221,15 @@ class MemoryStore:
     def _remove(self, session_id: str, log: MemoryLog) -> None:
         del self._logs_by_session[session_id]
         self._summaries.pop(session_id, None)
-        if log.parent is not None:
-            parent_id = log.parent.session_id
-            parent = self._logs_by_session.get(parent_id)
-            if parent is not None and parent.hidden and not self._is_needed_by_fork(parent_id):
-                self._remove(parent_id, parent)
+        if log.fork_point is not None:
+            parent_id = log.fork_point.session_id
+            parent_log = self._logs_by_session.get(parent_id)
+            if (
+                parent_log is not None
+                and parent_log.hidden
+                and not self._is_needed_by_fork(parent_id)
+            ):
+                self._remove(parent_id, parent_log)
 
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Return an empty tuple: records in memory are always readable."""
@@ -257,13 +263,16 @@ class MemoryStore:
             raise NotFound(f"There is no session {session_id!r} in this store.") from None
 
     def _is_needed_by_fork(self, session_id: str) -> bool:
-        parents = (log.parent for log in self._logs_by_session.values())
-        return any(parent is not None and parent.session_id == session_id for parent in parents)
+        fork_points = (log.fork_point for log in self._logs_by_session.values())
+        return any(place is not None and place.session_id == session_id for place in fork_points)
 
     def _records(self, session_id: str) -> tuple[Record, ...]:
         log = self._log(session_id)
-        parent = log.parent
-        if parent is None:
+        place = log.fork_point
+        if place is None:
             return tuple(log.records)
-        parent_records = self._records(parent.session_id)
-        return (*(record for record in parent_records if record.seq <= parent.seq), *log.records)
+        parent_records = self._records(place.session_id)
+        return (
+            *(record for record in parent_records if record.seq <= place.seq),
+            *log.records,
+        )

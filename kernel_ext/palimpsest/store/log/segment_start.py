@@ -38,7 +38,7 @@ def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner)
     try:
         # After the new segment exists: the writer of an earlier one looks for it after each write.
         settle_segments(segments, directory, below_epoch=epoch)
-        write_fully(fd, _header(segments, directory, epoch, owner))
+        write_fully(fd, _new_header_line(segments, directory, epoch, owner))
     finally:
         os.close(fd)
     return path
@@ -51,9 +51,9 @@ def settle_segments(segments: Segments, directory: Path, *, below_epoch: int | N
     is skipped: its writer gave up.
     """
     deadline = time.monotonic() + MAX_HEADER_WAIT_SECONDS
-    while missing := _epochs_without_header(segments, directory, below_epoch):
+    while missing_epochs := _epochs_without_header(segments, directory, below_epoch):
         if time.monotonic() > deadline:
-            for epoch in missing:
+            for epoch in missing_epochs:
                 _write_missing_header(segments, directory, epoch)
             return
         time.sleep(POLL_SECONDS)
@@ -81,12 +81,12 @@ def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> No
             file_stat = os.fstat(fd)
             # A second link means that the file is also another path's, which must not be written.
             if file_stat.st_size == 0 and file_stat.st_nlink == 1:
-                write_fully(fd, _header(segments, directory, epoch, NO_OWNER))
+                write_fully(fd, _new_header_line(segments, directory, epoch, NO_OWNER))
         finally:
             os.close(fd)
 
 
-def _header(segments: Segments, directory: Path, epoch: int, owner: Owner) -> bytes:
+def _new_header_line(segments: Segments, directory: Path, epoch: int, owner: Owner) -> bytes:
     earlier_ranges = segments.own_ranges(directory.name, below_epoch=epoch)
     if not earlier_ranges:
         return header_line(directory.name, epoch, None, None, owner)

@@ -34,8 +34,8 @@ from palimpsest.store.log.segments import (
 )
 from palimpsest.store.log_lines import checked_line, load_line
 from palimpsest.store.project_folder.layout import Layout
-from palimpsest.store.project_folder.layout_file import FILE as LAYOUT_FILE
-from palimpsest.store.project_folder.migration_run import being_migrated, refuse_newer
+from palimpsest.store.project_folder.layout_file import LAYOUT_FILE_NAME
+from palimpsest.store.project_folder.migration_run import refuse_newer, running_migration_sentence
 from palimpsest.store.session_state.step_requests import MAX_BASE_USES, shorten_request
 from palimpsest.transcript.context_values.decisions import BESIDE_PURPOSES
 from palimpsest.transcript.errors import NotFound, StorageFailed
@@ -69,11 +69,11 @@ class LayoutWatch:
     def check(self) -> None:
         """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
         # None for a missing folder, or a file that the next opening creates again.
-        stamp = file_stamp(self._layout.root / LAYOUT_FILE)
+        stamp = file_stamp(self._layout.root / LAYOUT_FILE_NAME)
         if stamp is None or stamp == self._checked_stamp:
             return
         refuse_newer(self._layout.root, self._layout.version)
-        if problem := being_migrated(self._layout.root):
+        if problem := running_migration_sentence(self._layout.root):
             raise StorageFailed(f"{problem}.")
         self._checked_stamp = stamp
 
@@ -118,7 +118,7 @@ class JsonlWriter:
         self._check_layout()
         if self._next_segment.exists() or self._is_lease_lost():
             raise self._hand_over(records)
-        self._check_place()
+        self._reopen_if_replaced()
         for index, line in enumerate([record.encoded() for record in records]):
             base_request = self._base_request
             if isinstance(records[index].event, Checkpoint | StepRequested):
@@ -128,12 +128,12 @@ class JsonlWriter:
             try:
                 write_fully(self._fd, content)
             except OSError as error:
-                raise self._write_failed(error, index) from error
+                raise self._write_failure(error, index) from error
             self._is_torn, self._base_request = False, base_request
             self._written_bytes += len(content)
         if sync:
-            self._sync(written_records=len(records))
-        if self._next_segment.exists() and self._counted_end() < os.fstat(self._fd).st_size:
+            self._sync(written_count=len(records))
+        if self._next_segment.exists() and self._await_cut_offset() < os.fstat(self._fd).st_size:
             raise self._hand_over(())
 
     def missing_reason(self) -> str:
@@ -150,12 +150,12 @@ class JsonlWriter:
     def place_of_record(self, seq: int) -> tuple[str, int]:
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
         try:
-            place = locate_record(self._segments.segment_ranges(self.session_id), seq)
+            range_and_offset = locate_record(self._segments.segment_ranges(self.session_id), seq)
         except OSError as error:
-            raise StorageFailed(self._sentence(error)) from error
-        if place is None:
+            raise StorageFailed(self._refusal_sentence(error)) from error
+        if range_and_offset is None:
             return self.position()
-        segment_range, offset = place
+        segment_range, offset = range_and_offset
         return segment_range.name_in(self.session_id), offset
 
     def written_lines(self, segment: str, offset: int) -> Iterator[bytes]:
@@ -183,7 +183,7 @@ class JsonlWriter:
         return SegmentRange(self.session_id, self.path.name, self.path, start, None)
 
     def _shortened_line(self, record: Record, line: bytes) -> tuple[bytes, "_BaseRequest | None"]:
-        """Return the line of a record, shortened if it is a request like the base, and the base for the next.
+        """Return the line of a record, for a request like the base request a shortened one; and the next base request.
 
         The first request after a checkpoint is written in full, since a reader may begin there.
         """
@@ -197,23 +197,23 @@ class JsonlWriter:
         fields = load_line(line) or {}
         request = fields.get("request", {})
         if base_request is not None and base_request.use_count < MAX_BASE_USES:
-            short = shorten_request(request, base_request.request, base_request.seq)
-            if short is not None:
-                data = {**fields, "request": short}
-                text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+            short_request = shorten_request(request, base_request.request, base_request.seq)
+            if short_request is not None:
+                short_fields = {**fields, "request": short_request}
+                text = json.dumps(short_fields, ensure_ascii=False, separators=(",", ":"))
                 base_request = replace(base_request, use_count=base_request.use_count + 1)
                 return text.encode() + b"\n", base_request
         return line, _BaseRequest(record.seq, request)
 
-    def _write_failed(self, error: OSError, written_records: int) -> WriteFailed:
+    def _write_failure(self, error: OSError, written_count: int) -> WriteFailed:
         """Record how much of a line was written before the disk refused it, and return the error to raise."""
         with suppress(OSError):
             size = os.fstat(self._fd).st_size
             self._is_torn = self._is_torn or size != self._written_bytes
             self._written_bytes = size
-        return WriteFailed(self._sentence(error), written_records=written_records)
+        return WriteFailed(self._refusal_sentence(error), written_count=written_count)
 
-    def _sync(self, *, written_records: int) -> None:
+    def _sync(self, *, written_count: int) -> None:
         try:
             getattr(os, "fdatasync", os.fsync)(self._fd)
             if not self._is_folder_synced:
@@ -224,28 +224,29 @@ class JsonlWriter:
                     os.close(folder)
                 self._is_folder_synced = True
         except OSError as error:
-            raise WriteFailed(self._sentence(error), written_records=written_records) from error
+            raise WriteFailed(self._refusal_sentence(error), written_count=written_count) from error
 
-    def _check_place(self) -> None:
-        """Raise WriteFailed if the open file was deleted; reopen it if it was put back unchanged."""
+    def _reopen_if_replaced(self) -> None:
+        """Reopen the log if it was put back unchanged; raises WriteFailed if it was deleted."""
         try:
             fd = reopened_descriptor(self.path, self._fd, self._written_bytes)
         except FileExistsError as error:
             raise WriteFailed(
                 f"Another file lies where the log of session {self.session_id!r} was"
                 f" ({str(self.path)!r}); what happens now is kept in memory only.",
-                written_records=0,
+                written_count=0,
             ) from error
         except OSError as error:
             why = self.missing_reason()
             raise WriteFailed(
-                NOT_WRITTEN.format(why=why) if why else self._sentence(error), written_records=0
+                NOT_WRITTEN.format(why=why) if why else self._refusal_sentence(error),
+                written_count=0,
             ) from error
         if fd != self._fd:
             os.close(self._fd)
             self._fd = fd
 
-    def _counted_end(self) -> int:
+    def _await_cut_offset(self) -> int:
         """Return the byte up to which this writer's segment counts; waits for the new writer's header."""
         deadline = time.monotonic() + MAX_HEADER_WAIT_SECONDS
         while not self._next_segment.exists():
@@ -264,30 +265,30 @@ class JsonlWriter:
 
     def _hand_over(self, records: Sequence[Record]) -> TakenOver:
         """Save late records to a fork and release the session; if saving fails, it can be retried."""
-        takeover = self._save_to_fork(self, self._counted_end(), records)
+        takeover = self._save_to_fork(self, self._await_cut_offset(), records)
         self.is_closed = True
         with suppress(OSError):
             os.close(self._fd)
         self._on_close(self)
         return takeover
 
-    def _sentence(self, error: OSError) -> str:
+    def _refusal_sentence(self, error: OSError) -> str:
         return (
             f"{disk_reason(error)}: {str(self.path.parent)!r} cannot be written. Everything is kept in memory"
             " and will be written as soon as it can."
         )
 
 
-def missing_reason(path: Path, fd: int, size: int) -> str:
+def missing_reason(path: Path, fd: int, known_bytes: int) -> str:
     """Return why a log is no longer found at its path, as a clause; empty where it is.
 
-    ``fd`` is the open file and ``size`` its known size: a file of that size at the path is the log that was put back.
+    ``fd`` is the open file and ``known_bytes`` its known size: a file of that size at the path is the log that was put back.
     """
     root = path.parents[2]
     try:
         file_stat = path.stat(follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
-        return _missing_folder(root, path.parent)
+        return _missing_folder_clause(root, path.parent)
     except PermissionError:
         return f"The folder {str(root)!r} may not be read any more"
     except OSError as error:
@@ -295,12 +296,12 @@ def missing_reason(path: Path, fd: int, size: int) -> str:
     own_stat = os.fstat(fd)
     if (file_stat.st_dev, file_stat.st_ino) == (own_stat.st_dev, own_stat.st_ino):
         return ""
-    if stat.S_ISREG(file_stat.st_mode) and file_stat.st_size == size:
+    if stat.S_ISREG(file_stat.st_mode) and file_stat.st_size == known_bytes:
         return ""
     return f"Another file lies where the log of this session was ({str(path)!r})"
 
 
-def _missing_folder(root: Path, folder: Path) -> str:
+def _missing_folder_clause(root: Path, folder: Path) -> str:
     if not os.path.lexists(root):
         return f"The folder {str(root)!r} was removed or renamed"
     if not root.is_dir():
@@ -308,7 +309,7 @@ def _missing_folder(root: Path, folder: Path) -> str:
     return f"The log of this session was removed ({str(folder)!r})"
 
 
-def reopened_descriptor(path: Path, fd: int, size: int) -> int:
+def reopened_descriptor(path: Path, fd: int, known_bytes: int) -> int:
     """Return the descriptor to write to: the open one, or a new one of the file that was put back unchanged.
 
     The caller closes the old descriptor then. Raises OSError where the file was removed and is not back.
@@ -321,10 +322,10 @@ def reopened_descriptor(path: Path, fd: int, size: int) -> int:
             return fd
         raise
     is_same = (file_stat.st_dev, file_stat.st_ino) == (own_stat.st_dev, own_stat.st_ino)
-    if is_same or (file_stat.st_size != size and own_stat.st_nlink > 0):
+    if is_same or (file_stat.st_size != known_bytes and own_stat.st_nlink > 0):
         return fd
     new_fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
-    if os.fstat(new_fd).st_size == size:
+    if os.fstat(new_fd).st_size == known_bytes:
         return new_fd
     os.close(new_fd)
     raise FileExistsError(str(path))

@@ -36,7 +36,11 @@ SCAN_BYTES = 64 << 10
 TAIL_SEARCH_BYTES = 128 << 10
 """Number of bytes before the end at which a search begins."""
 
+TAIL_GROWTH_FACTOR = 16
+"""Factor by which the searched tail grows while the record is before it."""
+
 PROBED_RECORDS = 3
+"""Number of records of whose numbers the search compares the median."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,8 @@ class Header:
     session_id: str
     epoch: int
     previous_segment: str | None
-    cut: int | None
+    cut_offset: int | None
+    """Byte at which it cuts the previous segment."""
     line_bytes: int
     """Bytes of the header line, its newline included."""
     is_damaged: bool = False
@@ -150,7 +155,7 @@ class Segments:
                 session_id=str(data["session_id"]),
                 epoch=int(data["epoch"]),
                 previous_segment=None if previous_segment is None else str(previous_segment),
-                cut=None if cut_offset is None else int(cut_offset),
+                cut_offset=None if cut_offset is None else int(cut_offset),
                 line_bytes=len(line) + 1,
             )
             headers[path] = _checked_cut(path, header)
@@ -165,10 +170,10 @@ class Segments:
     def _drop_if_replaced(self, session_id: str, directory: Path) -> None:
         """Drop the cached values of a session whose folder was replaced by another."""
         with suppress(OSError), open_regular(directory / segment_name(1)) as file:
-            first = file.read(HEAD_BYTES).partition(b"\n")[0]
-            if self._first_lines.get(session_id) != first:
+            first_line = file.read(HEAD_BYTES).partition(b"\n")[0]
+            if self._first_lines.get(session_id) != first_line:
                 self.forget_session(session_id)
-                self._first_lines[session_id] = first
+                self._first_lines[session_id] = first_line
 
     def own_ranges(self, session_id: str, *, below_epoch: int | None = None) -> list[SegmentRange]:
         """Return the segment ranges in the session's own directory, oldest first.
@@ -188,10 +193,10 @@ class Segments:
     def segment_ranges(self, session_id: str) -> list[SegmentRange]:
         """Return all segment ranges of a session, oldest first, beginning with its fork parents'."""
         own_ranges = self.own_ranges(session_id)
-        place = self.forked_from(session_id, own_ranges)
-        if place is None:
+        fork_point = self.forked_from(session_id, own_ranges)
+        if fork_point is None:
             return own_ranges
-        return [*self.parent_ranges(place, seen_ids={session_id}), *own_ranges]
+        return [*self.parent_ranges(fork_point, seen_ids={session_id}), *own_ranges]
 
     def forked_from(self, session_id: str, own_ranges: Sequence[SegmentRange]) -> ForkedFrom | None:
         """Return the fork point in a session's first record; None if it is not a fork."""
@@ -201,44 +206,46 @@ class Segments:
             line = read_line(own_ranges[0].path, own_ranges[0].start, own_ranges[0].end_offset())
             if line is None:
                 return None
-            self._forks[session_id] = _fork_place(line)
+            self._forks[session_id] = _fork_point_in(line)
         return self._forks[session_id]
 
     def parent_ranges(
-        self, place: ForkedFrom, seen_ids: Collection[str] = ()
+        self, fork_point: ForkedFrom, seen_ids: Collection[str] = ()
     ) -> list[SegmentRange]:
-        """Return the segment ranges that a fork at ``place`` has from its parents, oldest first.
+        """Return the segment ranges that a fork at ``fork_point`` has from its parents, oldest first.
 
         ``seen_ids`` are session ids that are not followed again.
         """
-        if place.session_id in seen_ids:
+        if fork_point.session_id in seen_ids:
             return []
-        seen_ids = {*seen_ids, place.session_id}
-        holder, _, name = place.segment.rpartition("/")
-        parent_id = holder or place.session_id
+        seen_ids = {*seen_ids, fork_point.session_id}
+        holder_id, _, file_name = fork_point.segment.rpartition("/")
+        parent_id = holder_id or fork_point.session_id
         with suppress(NotFound):
-            path = self._layout.session(parent_id) / name
-            end = recorded_offset(path, place.offset, place.seq + 1)
-            parents = self._ranges_back_from(parent_id, name, end)
-            parent_place = self.forked_from(parent_id, parents)
-            if parent_place is None:
-                return parents
-            return [*self.parent_ranges(parent_place, seen_ids), *parents]
+            path = self._layout.session(parent_id) / file_name
+            end = recorded_offset(path, fork_point.offset, fork_point.seq + 1)
+            ranges = self._ranges_back_from(parent_id, file_name, end)
+            parent_fork_point = self.forked_from(parent_id, ranges)
+            if parent_fork_point is None:
+                return ranges
+            return [*self.parent_ranges(parent_fork_point, seen_ids), *ranges]
         return []
 
-    def _ranges_back_from(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
+    def _ranges_back_from(
+        self, session_id: str, newest_segment: str, end: int | None
+    ) -> list[SegmentRange]:
         """Return the ranges up to a segment, oldest first, following the headers backwards."""
         directory = self._layout.session(session_id)
         ranges: list[SegmentRange] = []
-        current: str | None = name
-        while current is not None and SEGMENT_NAME.fullmatch(current):
-            header = self.header(directory / current)
-            if header is None or any(segment_range.segment == current for segment_range in ranges):
+        segment: str | None = newest_segment
+        while segment is not None and SEGMENT_NAME.fullmatch(segment):
+            header = self.header(directory / segment)
+            if header is None or any(segment_range.segment == segment for segment_range in ranges):
                 break
             start = header.line_bytes
             stop = None if end is None else max(end, start)
-            ranges.append(SegmentRange(session_id, current, directory / current, start, stop))
-            current, end = header.previous_segment, header.cut
+            ranges.append(SegmentRange(session_id, segment, directory / segment, start, stop))
+            segment, end = header.previous_segment, header.cut_offset
         return ranges[::-1]
 
 
@@ -249,8 +256,8 @@ def locate_record(ranges: Sequence[SegmentRange], seq: int) -> tuple[SegmentRang
         offset = find_record_offset(segment_range, seq)
         if offset is not None:
             best = segment_range, offset
-        first = next(_record_offsets(segment_range, segment_range.start, None), None)
-        if first is not None and first[1] <= seq:
+        first_record = next(_record_offsets(segment_range, segment_range.start, None), None)
+        if first_record is not None and first_record[1] <= seq:
             break
     return best
 
@@ -268,17 +275,17 @@ def full_requests(segment_range: SegmentRange) -> FullRequests:
     return FullRequests(find_record)
 
 
-def _fork_place(line: bytes) -> ForkedFrom | None:
+def _fork_point_in(line: bytes) -> ForkedFrom | None:
     data = load_line(line)
     session = None if data is None else data.get("session")
-    place = session.get("forked_from") if isinstance(session, dict) else None
+    fork_point = session.get("forked_from") if isinstance(session, dict) else None
     try:
-        return None if place is None else ForkedFrom.model_validate(place)
+        return None if fork_point is None else ForkedFrom.model_validate(fork_point)
     except ValueError:
         return None
 
 
-def _guess_header(path: Path, length: int) -> Header | None:
+def _guess_header(path: Path, line_bytes: int) -> Header | None:
     """Return a replacement for a segment's damaged header line.
 
     Its cut is where the previous segment's record numbers reach the first of its own.
@@ -287,16 +294,18 @@ def _guess_header(path: Path, length: int) -> Header | None:
     if match is None:
         return None
     folder, epoch = path.parent, int(match[1])
-    earlier = (folder / segment_name(number) for number in segment_epochs(folder) if number < epoch)
-    previous_path = next((segment for segment in earlier if is_regular(segment)), None)
+    earlier_paths = (
+        folder / segment_name(number) for number in segment_epochs(folder) if number < epoch
+    )
+    previous_path = next((segment for segment in earlier_paths if is_regular(segment)), None)
     if previous_path is None:
-        return Header(folder.name, epoch, None, None, length, is_damaged=True)
-    first = next(_record_offsets(_whole_segment(path, length), length, None), None)
+        return Header(folder.name, epoch, None, None, line_bytes, is_damaged=True)
+    first_record = next(_record_offsets(_whole_segment(path, line_bytes), line_bytes, None), None)
     previous = _whole_segment(previous_path)
-    cut_offset = None if first is None else find_record_offset(previous, first[1])
+    cut_offset = None if first_record is None else find_record_offset(previous, first_record[1])
     if cut_offset is None:
         cut_offset = previous.end_offset()
-    return Header(folder.name, epoch, previous.segment, cut_offset, length, is_damaged=True)
+    return Header(folder.name, epoch, previous.segment, cut_offset, line_bytes, is_damaged=True)
 
 
 def _whole_segment(path: Path, start: int = 0) -> SegmentRange:
@@ -305,27 +314,27 @@ def _whole_segment(path: Path, start: int = 0) -> SegmentRange:
 
 def _checked_cut(path: Path, header: Header) -> Header:
     """Return the header with its cut corrected, if an edit moved bytes in the previous segment."""
-    if header.cut is None or header.previous_segment is None:
+    if header.cut_offset is None or header.previous_segment is None:
         return header
-    first = _number_at(path, header.line_bytes)
-    if first is None or SEGMENT_NAME.fullmatch(header.previous_segment) is None:
+    first_seq = _seq_at(path, header.line_bytes)
+    if first_seq is None or SEGMENT_NAME.fullmatch(header.previous_segment) is None:
         return header
     previous_path = path.parent / header.previous_segment
-    return replace(header, cut=recorded_offset(previous_path, header.cut, first))
+    return replace(header, cut_offset=recorded_offset(previous_path, header.cut_offset, first_seq))
 
 
 def recorded_offset(path: Path, offset: int, seq: int) -> int:
     """Return the byte offset from which a segment's records are numbered ``seq`` or more.
 
-    It is ``offset`` if such a line begins there; otherwise an edit moved bytes before it, and it is searched.
+    It is ``offset`` if such a line begins there; otherwise an edit moved bytes before it, and the line is searched for.
     """
     segment = _whole_segment(path)
     size = segment.end_offset()
     if not size or (offset == size and _begins_line(path, offset)):
         return offset
     if offset < size and _begins_line(path, offset):
-        number = _number_at(path, offset)
-        if number is None or number >= seq:
+        seq_at_offset = _seq_at(path, offset)
+        if seq_at_offset is None or seq_at_offset >= seq:
             return offset
     record_offset = find_record_offset(segment, seq)
     return size if record_offset is None else record_offset
@@ -340,7 +349,7 @@ def _begins_line(path: Path, offset: int) -> bool:
         return True  # the file is gone, so there is only the recorded offset
 
 
-def _number_at(path: Path, offset: int) -> int | None:
+def _seq_at(path: Path, offset: int) -> int | None:
     """Return the number of the record that begins at a byte offset; None if the line has another format."""
     try:
         with open_regular(path) as file:
@@ -432,18 +441,18 @@ def lines_backward(segment_range: SegmentRange) -> Iterator[tuple[int, bytes]]:
     except FileNotFoundError:
         return
     with file:
-        position, block = segment_range.end_offset(), SCAN_BYTES
+        position, block_bytes = segment_range.end_offset(), SCAN_BYTES
         unfinished: list[bytes] = []
         """Later pieces of the line whose beginning was not read yet, last one first."""
         while position > segment_range.start:
-            size = min(block, position - segment_range.start)
-            position, block = position - size, min(block * 2, CHUNK_BYTES)
+            size = min(block_bytes, position - segment_range.start)
+            position, block_bytes = position - size, min(block_bytes * 2, CHUNK_BYTES)
             file.seek(position)
-            data = file.read(size)
-            if b"\n" not in data and position > segment_range.start:
-                unfinished.append(data)
+            content = file.read(size)
+            if b"\n" not in content and position > segment_range.start:
+                unfinished.append(content)
                 continue
-            *lines, _unfinished = b"".join([data, *reversed(unfinished)]).split(b"\n")
+            *lines, _unfinished = b"".join([content, *reversed(unfinished)]).split(b"\n")
             offset = position
             if position > segment_range.start:
                 # The first line may lack its beginning, which is in the next block.
@@ -465,14 +474,14 @@ def find_record_offset(segment_range: SegmentRange, seq: int) -> int | None:
     followers of a session read there.
     """
     low_offset, high_offset = segment_range.start, segment_range.end_offset()
-    from_end = TAIL_SEARCH_BYTES
+    tail_bytes = TAIL_SEARCH_BYTES
     while high_offset - low_offset > SCAN_BYTES:
-        middle = max((low_offset + high_offset) // 2, high_offset - from_end)
+        middle = max((low_offset + high_offset) // 2, high_offset - tail_bytes)
         probes = list(islice(_record_offsets(segment_range, middle, high_offset), PROBED_RECORDS))
         if not probes or sorted(number for _, number in probes)[len(probes) // 2] >= seq:
-            high_offset, from_end = middle, from_end * 16
+            high_offset, tail_bytes = middle, tail_bytes * TAIL_GROWTH_FACTOR
         else:
-            low_offset, from_end = probes[0][0], high_offset
+            low_offset, tail_bytes = probes[0][0], high_offset
     offset_found: int | None = None
     for offset, number in _record_offsets(segment_range, low_offset, None):
         if number < seq:

@@ -40,7 +40,7 @@ MAX_TAIL_BYTES = 4 << 20
 SAVE_SECONDS = 1.0
 """Interval at which the cache is written while many sessions are read."""
 
-MAX_BYTES = 256 << 20
+MAX_CACHE_BYTES = 256 << 20
 """Maximum bytes of the file: about half a million sessions; a larger one was not written by this module."""
 
 Stamp = tuple[str, int, int]
@@ -92,14 +92,14 @@ class Index:
         self._read_missing(stamps[:count])
         if not self._build_lock.locked():
             self._save()
-        missing_count = sum(not self._is_known(*entry) for entry in stamps)
+        missing_count = sum(not self._is_cached(*stamped_session) for stamped_session in stamps)
         return self._cached_summaries(stamps), missing_count
 
     def _read_missing(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
         """Read the summaries that are not cached, and write the cache at intervals."""
         saved_at = time.monotonic()
         for session_id, stamp in stamps:
-            if self._is_known(session_id, stamp):
+            if self._is_cached(session_id, stamp):
                 continue
             with suppress(NotFound, OSError):  # The session was deleted meanwhile.
                 self._entries[session_id] = IndexEntry(stamp, self._summarise(session_id))
@@ -108,23 +108,25 @@ class Index:
                 self._save()
                 saved_at = time.monotonic()
 
-    def _is_known(self, session_id: str, stamp: Stamp) -> bool:
+    def _is_cached(self, session_id: str, stamp: Stamp) -> bool:
         entry = self._entries.get(session_id)
         return entry is not None and entry.folder_stamp == stamp
 
     def _cached_summaries(self, stamps: Sequence[tuple[str, Stamp]]) -> dict[str, SessionSummary]:
-        cached = ((name, self._entries.get(name), stamp) for name, stamp in stamps)
+        entries_and_stamps = (
+            (session_id, self._entries.get(session_id), stamp) for session_id, stamp in stamps
+        )
         return {
-            name: entry.summary
-            for name, entry, stamp in cached
+            session_id: entry.summary
+            for session_id, entry, stamp in entries_and_stamps
             if entry is not None and entry.folder_stamp == stamp and entry.summary is not None
         }
 
     def _drop_deleted(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
         """Remove the entries of sessions that are gone."""
-        session_ids = {name for name, _ in stamps}
-        for name in self._entries.keys() - session_ids:
-            del self._entries[name]
+        existing_ids = {session_id for session_id, _ in stamps}
+        for session_id in self._entries.keys() - existing_ids:
+            del self._entries[session_id]
             self._is_changed = True
 
     # The file
@@ -137,13 +139,13 @@ class Index:
                 return
             self._file_stamp = stamp
             try:
-                entries = _entries(read_small(self._layout.index, MAX_BYTES))
+                entries = _parse_entries(read_small(self._layout.index, MAX_CACHE_BYTES))
             except (OSError, ValueError, RecursionError):
                 self._is_changed = True
                 return
-            for name, entry in entries.items():
-                if entry.summary is None or _is_possible(name, entry.summary):
-                    self._entries.setdefault(name, entry)
+            for session_id, entry in entries.items():
+                if entry.summary is None or _is_possible(session_id, entry.summary):
+                    self._entries.setdefault(session_id, entry)
 
     def _save(self) -> None:
         with self._file_lock:
@@ -182,21 +184,24 @@ class Index:
         if session.forked_from is not None and not log_tail.is_done:
             parent_ranges = self._segments.parent_ranges(session.forked_from, {session_id})
             log_tail.read_backwards(parent_ranges, bytes_left)
-        messages = log_tail.messages + len(log_tail.written_ids)
-        return SessionSummary.of(session_id, session, messages=messages, deleted=is_deleted)
+        message_count = log_tail.message_count + len(log_tail.written_ids)
+        return SessionSummary.of(session_id, session, messages=message_count, deleted=is_deleted)
 
 
-def _entries(content: bytes) -> dict[str, IndexEntry]:
+def _parse_entries(content: bytes) -> dict[str, IndexEntry]:
     """Parse the cache file; raises ValueError when its checksum or version does not match."""
-    head, mark, sessions = content.partition(_SESSIONS_KEY)
-    if json.loads(head + b"}") != {"version": INDEX_VERSION, "check": zlib.crc32(mark + sessions)}:
+    head, separator, sessions = content.partition(_SESSIONS_KEY)
+    if json.loads(head + b"}") != {
+        "version": INDEX_VERSION,
+        "check": zlib.crc32(separator + sessions),
+    }:
         raise ValueError("It is not as it was written.")
     return _ENTRIES.validate_json(sessions[:-1])
 
 
-def _is_possible(name: str, summary: SessionSummary) -> bool:
+def _is_possible(session_id: str, summary: SessionSummary) -> bool:
     times = (summary.created, summary.updated, summary.archived or 0)
-    return summary.id == name and all(time_ms == possible_time(time_ms) for time_ms in times)
+    return summary.id == session_id and all(time_ms == possible_time(time_ms) for time_ms in times)
 
 
 class _Tail:
@@ -205,12 +210,12 @@ class _Tail:
     def __init__(self) -> None:
         self.session: SessionInfo | None = None
         self.is_deleted = False
-        self.messages = 0
+        self.message_count = 0
         self.written_ids: set[bytes] = set()
         self.is_done = False
-        self._removed_messages: set[bytes] = set()
-        self._written_messages: set[bytes] = set()
-        """Ids of the messages in ``_removed_messages`` that were written after the checkpoint."""
+        self._removed_ids: set[bytes] = set()
+        self._rewritten_ids: set[bytes] = set()
+        """Ids of the messages in ``_removed_ids`` that were written after the checkpoint."""
 
     def read_backwards(self, ranges: Sequence[SegmentRange], max_bytes: int) -> int:
         """Process lines backwards until done or ``max_bytes`` are read; returns how many bytes are left of them."""
@@ -227,33 +232,32 @@ class _Tail:
     def process_line(self, line: bytes) -> bool:
         """Process one line; returns whether no older line is needed."""
         head = head_of(line)
-        record_kind = b"" if head is None else head[OTHER]
+        record_type = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
-            was_removed = head[INFO] in self._removed_messages
-            (self._written_messages if was_removed else self.written_ids).add(head[INFO])
-        elif record_kind == b"message.removed":
-            removed = str((load_line(line) or {}).get("message_id")).encode()
-            self._removed_messages |= {removed} - self.written_ids
-        elif record_kind == b"session.deleted":
+            was_removed = head[INFO] in self._removed_ids
+            (self._rewritten_ids if was_removed else self.written_ids).add(head[INFO])
+        elif record_type == b"message.removed":
+            removed_id = str((load_line(line) or {}).get("message_id")).encode()
+            self._removed_ids |= {removed_id} - self.written_ids
+        elif record_type == b"session.deleted":
             self.is_deleted = True
-        elif record_kind in {b"session.updated", b"session.created"} and self.session is None:
+        elif record_type in {b"session.updated", b"session.created"} and self.session is None:
             self.session = _session_in(line)
-        elif record_kind == b"session.checkpoint" and is_intact(line):
-            self._take_checkpoint(line)
+        elif record_type == b"session.checkpoint" and is_intact(line):
+            self._apply_checkpoint(line)
         return self.is_done
 
-    def _take_checkpoint(self, line: bytes) -> None:
+    def _apply_checkpoint(self, line: bytes) -> None:
         state = (load_line(line) or {}).get("state")
         if isinstance(state, dict):
-            self.session = self.session or _session(state.get("session"))
+            self.session = self.session or _parse_session(state.get("session"))
             self.is_deleted = self.is_deleted or state.get("deleted") is True
-            self.messages = int(state.get("messages") or 0)
+            self.message_count = int(state.get("messages") or 0)
             window = state.get("window") or {}
             window_ids = {str(name).encode() for name in window.get("ids") or ()}
             self.written_ids -= window_ids
-            self.messages -= len(
-                self._removed_messages & window_ids
-                | self._removed_messages - self._written_messages
+            self.message_count -= len(
+                self._removed_ids & window_ids | self._removed_ids - self._rewritten_ids
             )
             self.is_done = True
 
@@ -261,19 +265,19 @@ class _Tail:
 def _folder_stamp(directory: str) -> Stamp:
     """Return the stamp of a session's folder; raises ValueError where it has no segment."""
     with os.scandir(directory) as files:
-        regular = (file for file in files if file.is_file(follow_symlinks=False))
-        matches = ((SEGMENT_NAME.fullmatch(file.name), file) for file in regular)
+        regular_files = (file for file in files if file.is_file(follow_symlinks=False))
+        matches = ((SEGMENT_NAME.fullmatch(file.name), file) for file in regular_files)
         segments = ((int(match[1]), file) for match, file in matches if match)
-        epoch, newest = max(segments, key=itemgetter(0))
-    stat = newest.stat()
-    return segment_name(epoch), stat.st_size, stat.st_mtime_ns
+        epoch, newest_file = max(segments, key=itemgetter(0))
+    file_stat = newest_file.stat()
+    return segment_name(epoch), file_stat.st_size, file_stat.st_mtime_ns
 
 
 def _session_in(line: bytes) -> SessionInfo | None:
-    return _session((load_line(line) or {}).get("session"))
+    return _parse_session((load_line(line) or {}).get("session"))
 
 
-def _session(data: Any) -> SessionInfo | None:
+def _parse_session(data: Any) -> SessionInfo | None:
     try:
         return None if data is None else SessionInfo.model_validate(data)
     except ValueError:

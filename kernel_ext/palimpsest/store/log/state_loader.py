@@ -82,7 +82,10 @@ def window_state(ranges: Sequence[SegmentRange]) -> State:
 
 
 def _state_at_checkpoint(
-    ranges: Sequence[SegmentRange], place: Place, line: bytes, later_lines: Sequence[bytes]
+    ranges: Sequence[SegmentRange],
+    checkpoint_place: Place,
+    line: bytes,
+    later_lines: Sequence[bytes],
 ) -> State | None:
     """Build the state at a checkpoint and apply later lines; None if the checkpoint cannot be used."""
     try:
@@ -91,15 +94,17 @@ def _state_at_checkpoint(
         summary = CheckpointState.model_validate(checkpoint.state)
     except ValidationError:
         return None
-    window_begin = _window_begin(ranges, checkpoint, ranges[place[0]].session_id)
+    window_begin = _window_begin(ranges, checkpoint, ranges[checkpoint_place[0]].session_id)
     if window_begin is None:
         return None
     state = State()
     state.restore_summary(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
-    seq = checkpoint.window_seq
-    lines_begin = _apply_index(state, ranges, window_begin, place, seq, summary.index)
-    _read_window(state, ranges, lines_begin, place, seq)
+    window_seq = checkpoint.window_seq
+    lines_begin = _apply_index(
+        state, ranges, window_begin, checkpoint_place, window_seq, summary.index
+    )
+    _read_window(state, ranges, lines_begin, checkpoint_place, window_seq)
     window = summary.window
     window_ids = {slot.id for slot in state.message_slots()}
     if window is not None:
@@ -108,7 +113,7 @@ def _state_at_checkpoint(
     state.apply_lines(later_lines)
     if window is not None:
         added_ids = [slot.id for slot in state.message_slots() if slot.id not in window_ids]
-        state.forget_messages(_older_messages(state, added_ids, ranges, window_begin))
+        state.forget_messages(_older_message_ids(state, added_ids, ranges, window_begin))
     return state
 
 
@@ -134,7 +139,7 @@ def _apply_index(
     window_seq: int,
     index: MessageIndex | None,
 ) -> Place:
-    """Begin the window with the messages of an index; returns where the other lines begin, ``window_begin`` if it is unusable."""
+    """Begin the window with the messages of an index; returns where the other lines begin, ``window_begin`` without a usable index."""
     segment_range = ranges[window_begin[0]]
     end_offset = end[1] if window_begin[0] == end[0] else segment_range.end_offset()
     if index is None or window_begin[1] + index.size > end_offset:
@@ -161,20 +166,20 @@ def _read_window(
                     state.apply_window_line(line, head)
 
 
-def _older_messages(
+def _older_message_ids(
     state: State, message_ids: Iterable[str], ranges: Sequence[SegmentRange], window_begin: Place
 ) -> set[str]:
-    """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
-    newest_older = state.older_created or 0
+    """Return the ids of those messages that appeared before the window; searches the log only if times are ambiguous."""
+    newest_older_ms = state.older_created or 0
     messages = filter(None, map(state.message, message_ids))
     ambiguous_ids = {
-        message.id for message in messages if message.info.time.created <= newest_older
+        message.id for message in messages if message.info.time.created <= newest_older_ms
     }
     older_ids: set[str] = set()
     index, offset = window_begin
     for segment_range in (*ranges[:index], replace(ranges[index], end=offset)):
         for lines in line_blocks(segment_range) if ambiguous_ids else ():
             heads = filter(None, map(head_of, lines))
-            infos = {head[INFO].decode() for head in heads if head.lastindex == INFO}
-            older_ids |= ambiguous_ids & infos
+            info_ids = {head[INFO].decode() for head in heads if head.lastindex == INFO}
+            older_ids |= ambiguous_ids & info_ids
     return older_ids

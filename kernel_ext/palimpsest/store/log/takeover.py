@@ -18,7 +18,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 
 
-def fork_of(session: SessionInfo) -> SessionInfo:
+def new_fork_info(session: SessionInfo) -> SessionInfo:
     """Return the info of a new session for the records that came after a takeover."""
     now = time.time_ns() // 1_000_000
     fork_id = encode("ses", now, 0, os.urandom(ENTROPY_LENGTH), descending=True)
@@ -26,7 +26,7 @@ def fork_of(session: SessionInfo) -> SessionInfo:
     return session.model_copy(update={"id": fork_id, "title": title})
 
 
-def takeover_refusal(session_id: str, fork: SessionInfo) -> str:
+def takeover_message(session_id: str, fork: SessionInfo) -> str:
     """Return the message to the user about a takeover."""
     return (
         f"Another kernel writes session {session_id!r} now; what this kernel did since then is"
@@ -34,15 +34,15 @@ def takeover_refusal(session_id: str, fork: SessionInfo) -> str:
     )
 
 
-def late_fork_session(
+def with_fork_point(
     session: SessionInfo, parent_id: str, seq: int, segment: str, offset: int
 ) -> SessionInfo:
     """Return a fork's session info with its fork point in the parent's log."""
     message_id = None if session.forked_from is None else session.forked_from.message_id
-    place = ForkedFrom(
+    fork_point = ForkedFrom(
         session_id=parent_id, seq=seq, segment=segment, offset=offset, message_id=message_id
     )
-    return session.model_copy(update={"forked_from": place})
+    return session.model_copy(update={"forked_from": fork_point})
 
 
 def renumber_records(records: Sequence[Record], seq_shift: int, fork: SessionInfo) -> list[Record]:
@@ -56,8 +56,10 @@ def renumber_records(records: Sequence[Record], seq_shift: int, fork: SessionInf
         if isinstance(event, Checkpoint):
             continue
         if isinstance(event, SessionCreated | SessionUpdated):
-            place = {"id": fork.id, "forked_from": fork.forked_from}
-            event = event.model_copy(update={"session": event.session.model_copy(update=place)})
+            fork_fields = {"id": fork.id, "forked_from": fork.forked_from}
+            event = event.model_copy(
+                update={"session": event.session.model_copy(update=fork_fields)}
+            )
         update = {"seq": record.seq + seq_shift, "event": event}
         renumbered_records.append(record.model_copy(update=update))
     return renumbered_records

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from palimpsest.store.disk import create_file, open_regular, scratch_file
 from palimpsest.store.project_folder.layout_file import (
-    FILE,
+    LAYOUT_FILE_NAME,
     LayoutFile,
     layout_content,
     read_layout,
@@ -35,11 +35,13 @@ LAYOUT_VERSION = newest_version(STEPS)
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
-REMADE = "The folder {root} was gone, so a new one was made; the sessions that were in it are not."
+REMADE_NOTICE = (
+    "The folder {root} was gone, so a new one was made; the sessions that were in it are not."
+)
 
 NUMBER_FILE = "project.json"
 _NUMBER = re.compile(r"[0-9a-f]{32}")
-_MAX_BYTES = 10_000
+_MAX_NUMBER_FILE_BYTES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def remake_folder(layout: Layout) -> bool:
     if problem := foreign_folder_reason(root.parent):
         raise StorageFailed(f"{problem}.")
     was_gone = not root.exists()
-    if was_gone or not os.path.lexists(root / FILE):
+    if was_gone or not os.path.lexists(root / LAYOUT_FILE_NAME):
         _create_folder(root, layout.version, layout.project_id)
     return was_gone
 
@@ -171,11 +173,11 @@ def _is_own(owner_id: int, project: Path) -> bool:
         return True
     try:  # on a mounted disk all files may have the same owner
         scratch_path = scratch_file(project, b"")
-        made_by = scratch_path.lstat().st_uid
+        new_file_owner_id = scratch_path.lstat().st_uid
         scratch_path.unlink()
     except OSError:
         return False
-    return made_by == owner_id
+    return new_file_owner_id == owner_id
 
 
 def _holds_sessions(root: Path) -> bool:
@@ -190,7 +192,7 @@ def _make_folders(root: Path) -> None:
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError):  # also raised for a broken link
-        # None is left empty: with an empty one, git would include the sessions.
+        # The file is never left empty: with an empty one, git would include the sessions.
         create_file(root / ".gitignore", b"*\n", 0o666)
 
 
@@ -198,16 +200,16 @@ def _create_folder(root: Path, version: int, project_id: str = "") -> None:
     """Create the folder; two kernels that do it at once end up with the same ``layout`` file."""
     _make_folders(root)
     layout = LayoutFile(version, project_id or new_project_id(root.parent))
-    target = root / FILE
-    if os.path.lexists(target):  # it is damaged
+    layout_path = root / LAYOUT_FILE_NAME
+    if os.path.lexists(layout_path):  # it is damaged
         write_layout(root, layout)
         return
     scratch_path = scratch_file(root, layout_content(layout))
     try:
         with suppress(FileExistsError):
-            os.link(scratch_path, target)
+            os.link(scratch_path, layout_path)
     except OSError:  # a file system without hard links
-        scratch_path.replace(target)
+        scratch_path.replace(layout_path)
     scratch_path.unlink(missing_ok=True)
 
 
@@ -230,7 +232,7 @@ class ProjectNumber:
         if not self._known_number:
             with suppress(OSError, ValueError, RecursionError, AttributeError):
                 with open_regular(self._path) as file:
-                    number = json.loads(file.read(_MAX_BYTES)).get("number")
+                    number = json.loads(file.read(_MAX_NUMBER_FILE_BYTES)).get("number")
                 if isinstance(number, str) and _NUMBER.fullmatch(number):
                     self._known_number = number
         return self._known_number

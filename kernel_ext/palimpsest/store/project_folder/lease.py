@@ -30,6 +30,10 @@ the disk is busy."""
 
 POLL_SECONDS = 0.05
 
+_STATE_FIELD, _START_TIME_FIELD = 0, 19
+"""Indexes of the fields of ``/proc/PID/stat`` that are read, from the state on."""
+_MAX_NUMBER = 1 << 53
+
 MAX_LEASE_BYTES = 64 << 10
 """Maximum bytes of a lease file; a larger one was not written by this module and is ignored."""
 
@@ -53,22 +57,23 @@ def this_owner(kernel_id: str) -> Owner:
 
 
 def _host() -> str:
-    boot = ""
+    boot_id = ""
     with suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
     namespace = ""
     with suppress(OSError):
+        # The link is named such as "pid:[4026531836]".
         namespace = str(Path("/proc/self/ns/pid").readlink())[5:-1]
-    return ":".join(name for name in (socket.gethostname(), boot, namespace) if name)
+    return ":".join(name for name in (socket.gethostname(), boot_id, namespace) if name)
 
 
 def process_start_time(pid: int) -> str | None:
     """Return a process's start time from ``/proc``; None if it is gone or there is no ``/proc``."""
-    fields = _stat(pid)
-    return None if fields is None or fields[0] == "Z" else fields[19]
+    fields = _process_fields(pid)
+    return None if fields is None or fields[_STATE_FIELD] == "Z" else fields[_START_TIME_FIELD]
 
 
-def _stat(pid: int) -> list[str] | None:
+def _process_fields(pid: int) -> list[str] | None:
     """Return the fields of ``/proc/PID/stat`` from the state on; None if they cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -97,8 +102,12 @@ def is_running(lease: Lease) -> bool:
     """Return whether the holder certainly runs on this host: same process, not stopped."""
     if lease.host != _host() or lease.started is None:
         return False
-    fields = _stat(lease.pid)
-    return fields is not None and fields[0] not in "ZTt" and fields[19] == lease.started
+    fields = _process_fields(lease.pid)
+    return (
+        fields is not None
+        and fields[_STATE_FIELD] not in "ZTt"
+        and fields[_START_TIME_FIELD] == lease.started
+    )
 
 
 class LeaseFile:
@@ -118,7 +127,7 @@ class LeaseFile:
             return None
         numbers = (lease.pid, lease.epoch, lease.counter)
         is_valid = (
-            all(type(number) is int and 0 <= number < 1 << 53 for number in numbers)
+            all(type(number) is int and 0 <= number < _MAX_NUMBER for number in numbers)
             and all(isinstance(text, str) for text in (lease.host, lease.kernel_id))
             and isinstance(lease.started, str | None)
         )
@@ -126,14 +135,14 @@ class LeaseFile:
 
     def create(self, lease: Lease) -> bool:
         """Create the lease of a free session; False when another process created it first."""
-        scratch_path = scratch_file(self.path.parent, _content(lease))
+        scratch_path = scratch_file(self.path.parent, _lease_bytes(lease))
         try:
             os.link(scratch_path, self.path)
         except FileExistsError:
             return False
         except OSError:  # a file system without hard links
             try:
-                create_file(self.path, _content(lease))
+                create_file(self.path, _lease_bytes(lease))
             except OSError:
                 return False
         finally:
@@ -143,13 +152,16 @@ class LeaseFile:
     def write(self, lease: Lease) -> None:
         """Replace the lease; does nothing if a folder is in its place, and the segments alone protect."""
         with suppress(IsADirectoryError):
-            write_atomically(self.path, _content(lease))
+            write_atomically(self.path, _lease_bytes(lease))
 
     def remove(self, lease: Lease) -> None:
         """Delete the lease, unless another kernel holds it by now."""
-        stored = self.current_lease()
+        stored_lease = self.current_lease()
         own_identity = (lease.kernel_id, lease.epoch)
-        if stored is not None and (stored.kernel_id, stored.epoch) == own_identity:
+        if (
+            stored_lease is not None
+            and (stored_lease.kernel_id, stored_lease.epoch) == own_identity
+        ):
             with suppress(OSError):
                 self.path.unlink()
 
@@ -191,7 +203,7 @@ class LeaseFile:
             self._lock = None
 
 
-def _content(lease: Lease) -> bytes:
+def _lease_bytes(lease: Lease) -> bytes:
     return json.dumps(asdict(lease)).encode() + b"\n"
 
 
@@ -245,13 +257,13 @@ class Heartbeat:
         stored_lease = file.current_lease()
         # An earlier holder may write its lease once more just after it lost it.
         is_stolen = stored_lease is not None and (stored_lease.epoch or 0) > lease.epoch
-        renewed = replace(lease, counter=lease.counter + 1)
+        renewed_lease = replace(lease, counter=lease.counter + 1)
         with self._lock:
             if file not in self._leases:
                 return
             if is_stolen:
                 self._mark_lost(file)
                 return
-            self._leases[file] = renewed, self._leases[file][1]
+            self._leases[file] = renewed_lease, self._leases[file][1]
             with suppress(OSError):  # a full disk: the session is guarded by its segments
-                file.write(renewed)
+                file.write(renewed_lease)

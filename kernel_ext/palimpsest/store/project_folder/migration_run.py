@@ -21,8 +21,8 @@ from uuid import uuid4
 
 from palimpsest.store.disk import open_regular, sync_to_disk, write_atomically
 from palimpsest.store.project_folder.layout_file import (
-    COPY,
-    FILE,
+    COPY_PREFIX,
+    LAYOUT_FILE_NAME,
     LayoutFile,
     MigrationProgress,
     entry_names,
@@ -53,7 +53,7 @@ from palimpsest.store.project_folder.project_id import find_project_id
 from palimpsest.transcript.errors import LayoutTooNew
 from palimpsest.transcript.strings.disk_words import disk_reason
 
-WAIT_SECONDS = 30.0
+MAX_WAIT_SECONDS = 30.0
 """How long a kernel waits for another that migrates; copying a gigabyte of logs takes ten seconds."""
 
 DONE_SENTENCE = "The sessions of this project were brought to a newer layout ({said})."
@@ -75,6 +75,7 @@ TOO_NEW = (
     "open it."
 )
 
+COPY_BLOCK_BYTES = 1 << 20
 _THREAD_LOCK = threading.Lock()
 """A file lock excludes other processes, but not other threads of this one."""
 
@@ -110,11 +111,11 @@ def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
         ) from error
 
 
-def being_migrated(root: Path) -> str:
+def running_migration_sentence(root: Path) -> str:
     """Return a sentence if another kernel migrates the folder now, else the empty string."""
-    file = LeaseFile(root)
-    holder = file.current_lease() if read_layout(root).migration is not None else None
-    if holder is None or is_dead(holder) or not file.is_fresh(WATCH_SECONDS):
+    lease_file = LeaseFile(root)
+    holder = lease_file.current_lease() if read_layout(root).migration is not None else None
+    if holder is None or is_dead(holder) or not lease_file.is_fresh(WATCH_SECONDS):
         return ""
     return _busy_message(root, holder)
 
@@ -155,10 +156,10 @@ class _Migration:
         root = self._root
         old_layout = without_migration(layout)
         if layout.migration is not None and layout.migration.to == step.number:
-            copy = layout.migration.copy
+            copy_name = layout.migration.copy
         else:
-            copy = _free_name(root, f"{COPY}{step.number}")
-        progress = MigrationProgress(step.number, "copying", copy)
+            copy_name = _free_name(root, f"{COPY_PREFIX}{step.number}")
+        progress = MigrationProgress(step.number, "copying", copy_name)
         work_folder = _work_folder(root, step.number)
         try:
             write_layout(root, replace(old_layout, migration=progress))
@@ -171,17 +172,19 @@ class _Migration:
                 shutil.rmtree(work_folder)
             work_folder.mkdir(mode=0o700)
             for name in entries:
-                _copy(root / name, work_folder / name)
+                _copy_entry(root / name, work_folder / name)
             step.migrate(work_folder)
             new_names = sorted(entry.name for entry in work_folder.iterdir())
             entries = entry_names((*entries, *new_names))
             _sync_all(work_folder)
-            folder = _make_folder(self._root / copy)
+            copy_folder = _make_folder(self._root / copy_name)
             if old_layout != LayoutFile():
-                write_atomically(folder / FILE, layout_content(old_layout), is_durable=True)
+                write_atomically(
+                    copy_folder / LAYOUT_FILE_NAME, layout_content(old_layout), is_durable=True
+                )
             project_id = old_layout.project_id or find_project_id(root)
         except Exception as error:
-            self._restore_folder(old_layout, work_folder, copy)
+            self._restore_folder(old_layout, work_folder, copy_name)
             if isinstance(error, LayoutNotReady):
                 raise
             raise LayoutNotReady(
@@ -194,21 +197,21 @@ class _Migration:
         self._move_files(moving_layout, progress)
 
     def _move_files(self, layout: LayoutFile, progress: MigrationProgress) -> None:
-        """Move the old files into ``copy`` and the new ones to their places, from the recorded stage on."""
+        """Move the old files into ``copy_folder`` and the new ones to their places, from the recorded stage on."""
         root, work_folder = self._root, _work_folder(self._root, progress.to)
         try:
-            copy = _make_folder(root / progress.copy)
+            copy_folder = _make_folder(root / progress.copy)
             _refuse_link(work_folder)
             if progress.stage == "moving out":
                 for name in progress.entries:
-                    _move_into_copy(root / name, copy)
-                sync_to_disk(copy)
+                    _move_into_copy(root / name, copy_folder)
+                sync_to_disk(copy_folder)
                 sync_to_disk(root)
                 progress = replace(progress, stage="moving in")
                 write_layout(root, replace(layout, migration=progress))
             for name in progress.entries:
                 if os.path.lexists(work_folder / name):
-                    _move_into_copy(root / name, copy)
+                    _move_into_copy(root / name, copy_folder)
                     (work_folder / name).rename(root / name)
             sync_to_disk(root)
             shutil.rmtree(work_folder, ignore_errors=True)
@@ -224,22 +227,22 @@ class _Migration:
         sentences = {step.number: step.sentence for step in self._steps}
         sentence = sentences.get(progress.to, "it is complete")
         self._sentences.append(f"layout {progress.to}: {sentence}")
-        copy = self._root / progress.copy
+        copy_folder = self._root / progress.copy
         with suppress(OSError):
-            copy.rmdir()  # only succeeds when it is empty
-        if copy.exists():
+            copy_folder.rmdir()  # only succeeds when it is empty
+        if copy_folder.exists():
             self._copies.append(progress.copy)
 
-    def _restore_folder(self, old_layout: LayoutFile, work_folder: Path, copy: str) -> None:
+    def _restore_folder(self, old_layout: LayoutFile, work_folder: Path, copy_name: str) -> None:
         """Restore the folder as it was, as far as a failing disk allows."""
         shutil.rmtree(work_folder, ignore_errors=True)
         with suppress(OSError):
-            if [entry.name for entry in (self._root / copy).iterdir()] == [FILE]:
-                (self._root / copy / FILE).unlink()
-            (self._root / copy).rmdir()
+            if [entry.name for entry in (self._root / copy_name).iterdir()] == [LAYOUT_FILE_NAME]:
+                (self._root / copy_name / LAYOUT_FILE_NAME).unlink()
+            (self._root / copy_name).rmdir()
         with suppress(OSError):
             if old_layout == LayoutFile():
-                (self._root / FILE).unlink()
+                (self._root / LAYOUT_FILE_NAME).unlink()
             else:
                 write_layout(self._root, old_layout)
 
@@ -278,33 +281,33 @@ def _holder_fields(holder: Lease) -> dict[str, object]:
 @contextmanager
 def _folder_lock(root: Path) -> Iterator[None]:
     """Hold the folder's lock and lease against other migrating kernels; waits for one that migrates."""
-    file, deadline = LeaseFile(root), time.monotonic() + WAIT_SECONDS
+    lease_file, deadline = LeaseFile(root), time.monotonic() + MAX_WAIT_SECONDS
     with _THREAD_LOCK:
-        while not file.lock():
-            _wait_for_lease(root, file, deadline)
+        while not lease_file.lock():
+            _wait_for_lease(root, lease_file, deadline)
         try:
             owner = this_owner(f"migration-{uuid4().hex[:8]}")
             lease = Lease(owner.host, owner.pid, owner.kernel_id, 1, process_start_time(owner.pid))
-            while not file.create(lease):
-                holder = file.current_lease()
-                if holder is None or is_dead(holder) or not file.is_fresh(WATCH_SECONDS):
-                    file.write(lease)
+            while not lease_file.create(lease):
+                holder = lease_file.current_lease()
+                if holder is None or is_dead(holder) or not lease_file.is_fresh(WATCH_SECONDS):
+                    lease_file.write(lease)
                     break
-                _wait_for_lease(root, file, deadline)
+                _wait_for_lease(root, lease_file, deadline)
             heartbeat = Heartbeat(HEARTBEAT_SECONDS)
-            heartbeat.add(file, lease)
+            heartbeat.add(lease_file, lease)
             try:
                 yield
             finally:
-                heartbeat.remove(file)
-                file.remove(lease)
+                heartbeat.remove(lease_file)
+                lease_file.remove(lease)
         finally:
-            file.unlock()
+            lease_file.unlock()
 
 
-def _wait_for_lease(root: Path, file: LeaseFile, deadline: float) -> None:
+def _wait_for_lease(root: Path, lease_file: LeaseFile, deadline: float) -> None:
     if time.monotonic() > deadline:
-        holder = file.current_lease()
+        holder = lease_file.current_lease()
         if holder is not None:
             raise LayoutNotReady(_busy_message(root, holder))
         raise LayoutNotReady(
@@ -317,18 +320,18 @@ def _lease_of_writer(root: Path) -> Lease | None:
     """Return the lease of a kernel that writes a session, or None; watches leases that may be stale."""
     uncertain_leases: dict[LeaseFile, Lease] = {}
     for directory in _folders(root / SESSIONS):
-        file = LeaseFile(directory)
-        lease = file.current_lease()
+        lease_file = LeaseFile(directory)
+        lease = lease_file.current_lease()
         if lease is None or is_dead(lease):
             continue
         if is_running(lease):
             return lease
-        uncertain_leases[file] = lease
+        uncertain_leases[lease_file] = lease
     deadline = time.monotonic() + WATCH_SECONDS
     while uncertain_leases and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
-        for file, old_lease in uncertain_leases.items():
-            if (new_lease := file.current_lease()) not in (None, old_lease):
+        for lease_file, old_lease in uncertain_leases.items():
+            if (new_lease := lease_file.current_lease()) not in (None, old_lease):
                 return new_lease
     return None
 
@@ -350,7 +353,7 @@ def _work_folder(root: Path, number: int) -> Path:
 def _free_name(root: Path, name: str) -> str:
     """Return the name, numbered if it is taken: after a return to an older layout a migration runs again."""
     names = chain([name], (f"{name}-{number}" for number in count(2)))
-    return next(free for free in names if not os.path.lexists(root / free))
+    return next(free_name for free_name in names if not os.path.lexists(root / free_name))
 
 
 def _make_folder(path: Path) -> Path:
@@ -365,13 +368,13 @@ def _refuse_link(path: Path) -> None:
         raise OSError(errno.ELOOP, f"{str(path)!r} is a link")
 
 
-def _move_into_copy(path: Path, copy: Path) -> None:
+def _move_into_copy(path: Path, copy_folder: Path) -> None:
     """Move a path into the copy folder if it exists; overwrites nothing there."""
     if os.path.lexists(path):
-        path.rename(copy / _free_name(copy, path.name))
+        path.rename(copy_folder / _free_name(copy_folder, path.name))
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_entry(source: Path, target: Path) -> None:
     """Copy a file, a link as a link, or a folder with its content; pipes and devices are skipped."""
     file_stat = source.lstat()
     if stat.S_ISLNK(file_stat.st_mode):
@@ -380,11 +383,11 @@ def _copy(source: Path, target: Path) -> None:
     if stat.S_ISDIR(file_stat.st_mode):
         target.mkdir(mode=0o700)
         for entry in source.iterdir():
-            _copy(entry, target / entry.name)
+            _copy_entry(entry, target / entry.name)
     elif stat.S_ISREG(file_stat.st_mode):
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open_regular(source) as source_file, open(fd, "wb") as target_file:  # noqa: PTH123  a descriptor has no path
-            shutil.copyfileobj(source_file, target_file, 1 << 20)
+            shutil.copyfileobj(source_file, target_file, COPY_BLOCK_BYTES)
     else:
         return
     os.utime(target, ns=(file_stat.st_atime_ns, file_stat.st_mtime_ns))

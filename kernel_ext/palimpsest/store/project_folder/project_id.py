@@ -14,7 +14,7 @@ from uuid import uuid4
 from palimpsest.store.disk import open_regular
 from palimpsest.store.log_lines import load_line
 
-GIT_SECONDS = 5.0
+MAX_GIT_SECONDS = 5.0
 """Timeout of the git command, which may wait for a network disk; its answer is then ignored."""
 
 GIT_RUNS_NOTHING = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -29,6 +29,8 @@ of objects that a partial clone lacks."""
 MAX_SESSIONS = 100
 """Maximum sessions read for the project's id; all sessions of a project name the same."""
 HEAD_BYTES = 64 << 10
+MAX_HEAD_LINES = 2
+"""Lines of a log that are searched: its header and its first record."""
 MAX_ID_CHARS = 200
 
 
@@ -43,8 +45,8 @@ def new_project_id(project: Path) -> str:
 
 
 def _most_common_id(root: Path) -> str:
-    counts = Counter(name for name in _session_project_ids(root) if name)
-    return min(counts, key=lambda name: (-counts[name], name)) if counts else ""
+    counts = Counter(project_id for project_id in _session_project_ids(root) if project_id)
+    return min(counts, key=lambda project_id: (-counts[project_id], project_id)) if counts else ""
 
 
 def _session_project_ids(root: Path) -> Iterator[str]:
@@ -52,7 +54,7 @@ def _session_project_ids(root: Path) -> Iterator[str]:
         for directory in sorted((root / "sessions").iterdir())[:MAX_SESSIONS]:
             with suppress(OSError), open_regular(directory / "log-1.jsonl") as file:
                 head = file.read(HEAD_BYTES)
-                for line in head.split(b"\n")[:2]:
+                for line in head.split(b"\n")[:MAX_HEAD_LINES]:
                     session = (load_line(line) or {}).get("session")
                     project_id = session.get("project_id") if isinstance(session, dict) else None
                     if isinstance(project_id, str) and len(project_id) <= MAX_ID_CHARS:
@@ -61,7 +63,7 @@ def _session_project_ids(root: Path) -> Iterator[str]:
 
 def _git_root_commit(directory: Path) -> str | None:
     try:
-        answer = subprocess.run(
+        process = subprocess.run(
             ["git", *GIT_RUNS_NOTHING, "rev-list", "--max-parents=0", "HEAD"],
             cwd=directory,
             env=os.environ | GIT_ENVIRONMENT,
@@ -69,10 +71,10 @@ def _git_root_commit(directory: Path) -> str | None:
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            timeout=GIT_SECONDS,
+            timeout=MAX_GIT_SECONDS,
             check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    commits = sorted(answer.stdout.split())
-    return commits[0] if answer.returncode == 0 and commits else None
+    commits = sorted(process.stdout.split())
+    return commits[0] if process.returncode == 0 and commits else None

@@ -52,8 +52,8 @@ ENDED_AFTER = (
     "The kernel ended, and every variable is gone. Something that the agent's Python had left running was still at "
     "work and may have ended it: {what}, started by {line}"
 )
-MAX_LINE_CHARS = 80
-MAX_LINES = 3
+MAX_QUOTED_LINE_CHARS = 80
+MAX_QUOTED_LINES = 3
 """Lines of the code that the sentence for the user quotes; the call holds all of it."""
 MAX_LEFT_CALLS = 3
 """Maximum number of the newest calls that left something running, which the sentence names."""
@@ -67,8 +67,8 @@ def close_interrupted(state: State, now_ms: int, *, has_ended: bool = True) -> l
     events: list[Event] = []
     for message in state.unsettled_messages():
         if isinstance(message.info, AssistantMessage):
-            waiting_calls = _waiting_calls(state)
-            events += _close_message(message, message.info, now_ms, waiting_calls, has_ended)
+            waiting_call_ids = _waiting_call_ids(state)
+            events += _close_message(message, message.info, now_ms, waiting_call_ids, has_ended)
     for ask_id in state.asks_by_id:
         reply = Reply(answer="reject", by="restart")
         events.append(PermissionReplied(ask_id=ask_id, reply=reply))
@@ -90,7 +90,7 @@ def is_settled_info(info: MessageInfo) -> bool:
 
 def is_settled_part(part: Part) -> bool:
     """Return whether the work in a part has ended, so that ``close_interrupted`` does not change it."""
-    return _close_part(part, 0, has_run=True, has_ended=True) is part
+    return _close_part(part, 0, ran_python=True, has_ended=True) is part
 
 
 def code_at_the_end(state: State) -> str:
@@ -101,10 +101,12 @@ def code_at_the_end(state: State) -> str:
     sentences: list[str] = []
     for message in reversed(state.unsettled_messages()):
         for part in reversed(message.parts):
-            if _ran_python(part, _waiting_calls(state)):
+            if _ran_python(part, _waiting_call_ids(state)):
                 return ENDED_FOR_USER.format(line=_quote_code(part))
-            if isinstance(part, ToolPart) and (names := left_running(part)):
-                sentences.append(ENDED_AFTER.format(what=", ".join(names), line=_quote_code(part)))
+            if isinstance(part, ToolPart) and (work_names := left_running(part)):
+                sentences.append(
+                    ENDED_AFTER.format(what=", ".join(work_names), line=_quote_code(part))
+                )
     return "\n".join(sentences[:MAX_LEFT_CALLS])
 
 
@@ -114,9 +116,9 @@ def left_running(part: ToolPart) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
 
 
-def without_left_running(part: ToolPart, **more: Any) -> ToolPart:
+def without_left_running(part: ToolPart, **further_metadata: Any) -> ToolPart:
     """Return a call's record without the work that it left running, and with further metadata."""
-    metadata = {**getattr(part.state, "metadata", {}), **more}
+    metadata = {**getattr(part.state, "metadata", {}), **further_metadata}
     metadata.pop(LEFT_RUNNING, None)
     return part.model_copy(update={"state": part.state.model_copy(update={"metadata": metadata})})
 
@@ -125,22 +127,22 @@ def _quote_code(part: ToolPart) -> str:
     """Return the first lines of a call's code, for the user."""
     code = str(part.state.input.get("code", "")).strip()
     lines = [line.strip() for line in code.splitlines() if line.strip()]
-    quoted = [line[:MAX_LINE_CHARS] for line in lines[:MAX_LINES]]
-    return f"{' / '.join(quoted)}{' / ...' if len(lines) > MAX_LINES else ''}"
+    quoted_lines = [line[:MAX_QUOTED_LINE_CHARS] for line in lines[:MAX_QUOTED_LINES]]
+    return f"{' / '.join(quoted_lines)}{' / ...' if len(lines) > MAX_QUOTED_LINES else ''}"
 
 
-def _waiting_calls(state: State) -> frozenset[str | None]:
+def _waiting_call_ids(state: State) -> frozenset[str | None]:
     """Return the ids of the calls that waited for an answer, which had not begun to run."""
     return frozenset(ask.call_id for ask in state.asks_by_id.values())
 
 
-def _ran_python(part: Part, waiting_calls: frozenset[str | None]) -> TypeGuard[ToolPart]:
+def _ran_python(part: Part, waiting_call_ids: frozenset[str | None]) -> TypeGuard[ToolPart]:
     return (
         isinstance(part, ToolPart)
         and part.tool == "python"
         and isinstance(part.state, ToolRunning)
-        and part.call_id not in waiting_calls
-        and None not in waiting_calls  # a question that names no call may be this one's
+        and part.call_id not in waiting_call_ids
+        and None not in waiting_call_ids  # a question that names no call may be this one's
     )
 
 
@@ -148,12 +150,12 @@ def _close_message(
     message: Message,
     info: AssistantMessage,
     now_ms: int,
-    waiting_calls: frozenset[str | None],
+    waiting_call_ids: frozenset[str | None],
     has_ended: bool,  # noqa: FBT001  # passed on
 ) -> Iterator[Event]:
     for part in message.parts:
-        has_run = _ran_python(part, waiting_calls)
-        closed_part = _close_part(part, now_ms, has_run=has_run, has_ended=has_ended)
+        ran_python = _ran_python(part, waiting_call_ids)
+        closed_part = _close_part(part, now_ms, ran_python=ran_python, has_ended=has_ended)
         if closed_part is not part:
             yield PartUpdated(part=closed_part)
     if info.time.completed is None:
@@ -170,13 +172,17 @@ def _end_turn(newest_message: Message | None) -> Iterator[Event]:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
 
-def _close_part(part: Part, now_ms: int, *, has_run: bool, has_ended: bool) -> Part:
+def _close_part(part: Part, now_ms: int, *, ran_python: bool, has_ended: bool) -> Part:
     match part:
-        case ToolPart(state=ToolRunning() as state) if has_run and has_ended:
+        case ToolPart(state=ToolRunning() as state) if ran_python and has_ended:
             failed_state = _aborted_state(state, now_ms)
-            printed = failed_state.metadata.get("output")
+            printed_output = failed_state.metadata.get("output")
             # The model is shown the printed output of an interrupted call.
-            output_note = {"output": f"{printed}\n\n[interrupted]\n{CALL_ENDED}"} if printed else {}
+            output_note = (
+                {"output": f"{printed_output}\n\n[interrupted]\n{CALL_ENDED}"}
+                if printed_output
+                else {}
+            )
             update = {"error": CALL_ENDED, "metadata": {**failed_state.metadata, **output_note}}
             return part.model_copy(update={"state": failed_state.model_copy(update=update)})
         case ToolPart(state=ToolPending() | ToolRunning() as state):

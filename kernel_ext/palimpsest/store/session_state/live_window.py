@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.store.session_state.message_facts import MessageFacts, message_index
-from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
+from palimpsest.store.session_state.message_index import MIN_INDEXED_MESSAGES
 from palimpsest.store.session_state.message_list import RESTORED_SEQ, MessageSlot
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import undone_compactions
@@ -28,7 +28,7 @@ class LiveWindow:
     """The beginning of the live window, and the values to keep from the messages before it."""
 
     seq: int
-    messages: int
+    message_count: int
     """Number of messages in the window."""
     checkpoint_fields: dict[str, Any]
     """Fields for the checkpoint's state: see ``WindowFields``."""
@@ -40,47 +40,53 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     Decisions about messages before it are not included, like these messages.
     """
     slots = state.message_slots()
-    read_slots = [slot for slot in slots if slot.first_seq != RESTORED_SEQ]
-    start = _start(state, read_slots, first_message_id)
-    older_slots, window = read_slots[:start], read_slots[start:]
-    seq = window[0].first_seq if window else state.seq + 1
+    loaded_slots = [slot for slot in slots if slot.first_seq != RESTORED_SEQ]
+    start = _start_index(state, loaded_slots, first_message_id)
+    older_slots, window_slots = loaded_slots[:start], loaded_slots[start:]
+    seq = window_slots[0].first_seq if window_slots else state.seq + 1
     index = state.index
     extra_fields: dict[str, Any] = {}
     if index is not None and index.seqs[0] == seq:  # still of the same bytes
         extra_fields["index"] = index.model_dump(mode="json", exclude_none=True)
     if not older_slots and not state.is_partial:
-        return LiveWindow(seq, len(window), {"messages": len(slots), **extra_fields})
-    created = [message.info.time.created for message in state.read_slots(older_slots)]
+        return LiveWindow(seq, len(window_slots), {"messages": len(slots), **extra_fields})
+    created_times = [message.info.time.created for message in state.read_slots(older_slots)]
     pins = [decision for decision in state.decisions if decision.action == "pin"]
-    pinned_ids = {name for pin in pins for name in (pin.part_id, pin.message_id) if name}
+    pinned_ids = {
+        pinned_id for pin in pins for pinned_id in (pin.part_id, pin.message_id) if pinned_id
+    }
     kept_slots = [slot for slot in slots if slot.first_seq == RESTORED_SEQ] + older_slots
     pinned_slots = (slot for slot in kept_slots if _may_be_pinned(slot, pinned_ids))
     older_count = state.older_count + len(older_slots)
-    fields: dict[str, Any] = {
-        "ids": [slot.id for slot in window],
+    window_fields: dict[str, Any] = {
+        "ids": [slot.id for slot in window_slots],
         "older": older_count,
-        "older_created": max([*created, state.older_created or 0]),
+        "older_created": max([*created_times, state.older_created or 0]),
         "kept": [
             message.model_dump(mode="json", exclude_none=True)
             for message in state.read_slots(pinned_slots)
             if _is_pinned(message, pinned_ids)
         ],
     }
-    ids = {None, *fields["ids"], *(message["info"]["id"] for message in fields["kept"])}
+    message_ids = {
+        None,
+        *window_fields["ids"],
+        *(message["info"]["id"] for message in window_fields["kept"]),
+    }
     decisions = [
         decision.model_dump(mode="json", exclude_none=True)
         for decision in state.decisions
-        if decision.message_id in ids
+        if decision.message_id in message_ids
     ]
-    message_count = older_count + len(window)
-    checkpoint_fields = {"decisions": decisions, "window": fields, "messages": message_count}
-    return LiveWindow(seq, len(window), {**checkpoint_fields, **extra_fields})
+    message_count = older_count + len(window_slots)
+    checkpoint_fields = {"decisions": decisions, "window": window_fields, "messages": message_count}
+    return LiveWindow(seq, len(window_slots), {**checkpoint_fields, **extra_fields})
 
 
 def window_checkpoint(
     state: State,
     window: LiveWindow,
-    place: tuple[str, int],
+    window_begin: tuple[str, int],
     written_lines: Callable[[str, int], Iterable[bytes]],
     facts: MessageFacts | None = None,
 ) -> Checkpoint:
@@ -89,10 +95,10 @@ def window_checkpoint(
     ``written_lines`` returns the segment's lines from an offset on. The index with which the session was opened is kept
     while few messages were added since. With ``facts`` of the window's messages, the state need not have these.
     """
-    segment, offset = place
+    segment, offset = window_begin
     fields = state.summary() | window.checkpoint_fields
     indexed_count = len(window.checkpoint_fields.get("index", {}).get("ids", ()))
-    if window.messages - indexed_count >= INDEXED_MESSAGES:
+    if window.message_count - indexed_count >= MIN_INDEXED_MESSAGES:
         lines = written_lines(segment, offset)
         index = (
             message_index(lines, window.seq, state.messages())
@@ -111,7 +117,7 @@ def is_wide(state: State) -> bool:
     if session is not None and session.revert is not None:
         return False
     slots = [slot for slot in state.message_slots() if slot.first_seq != RESTORED_SEQ]
-    return _start(state, slots, None) > MAX_EARLIER_MESSAGES
+    return _start_index(state, slots, None) > MAX_EARLIER_MESSAGES
 
 
 def narrow_to_window(state: State, window: LiveWindow) -> None:
@@ -119,18 +125,18 @@ def narrow_to_window(state: State, window: LiveWindow) -> None:
 
     Nothing is dropped while a revert is in effect, since it may be undone.
     """
-    fields, session = window.checkpoint_fields.get("window"), state.session
-    if fields is None or (session is not None and session.revert is not None):
+    window_fields, session = window.checkpoint_fields.get("window"), state.session
+    if window_fields is None or (session is not None and session.revert is not None):
         return
-    window_ids = set(fields["ids"])
+    window_ids = set(window_fields["ids"])
     earlier_slots = [
         slot
         for slot in state.message_slots()
         if slot.id not in window_ids and slot.first_seq != RESTORED_SEQ
     ]
     dropped_slots = earlier_slots[: max(0, len(earlier_slots) - MAX_EARLIER_MESSAGES)]
-    kept_ids = {message["info"]["id"] for message in fields["kept"]}
-    created = [message.info.time.created for message in state.read_slots(dropped_slots)]
+    kept_ids = {message["info"]["id"] for message in window_fields["kept"]}
+    created_times = [message.info.time.created for message in state.read_slots(dropped_slots)]
     for slot in dropped_slots:
         if slot.id in kept_ids:
             slot.first_seq = RESTORED_SEQ
@@ -138,11 +144,11 @@ def narrow_to_window(state: State, window: LiveWindow) -> None:
         state.drop_messages(
             {slot.id for slot in dropped_slots} - kept_ids,
             len(dropped_slots),
-            max(created, default=0),
+            max(created_times, default=0),
         )
 
 
-def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | None) -> int:
+def _start_index(state: State, slots: Sequence[MessageSlot], first_message_id: str | None) -> int:
     if first_message_id is not None:
         return next((index for index, slot in enumerate(slots) if slot.id == first_message_id), 0)
     return _window_start(state, slots) or 0
@@ -164,27 +170,29 @@ def is_too_short(state: State) -> bool:
 
 def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
     """Return the index at which the window of the newest completed, not undone compaction begins."""
-    markers = state.slots_with_type("compaction")
-    if not markers:
+    marker_slots = state.slots_with_type("compaction")
+    if not marker_slots:
         return None
-    places = {slot.id: index for index, slot in enumerate(slots)}
+    index_by_id = {slot.id: index for index, slot in enumerate(slots)}
     undone_ids = undone_compactions(state.decisions)
-    for index in sorted((places[slot.id] for slot in markers if slot.id in places), reverse=True):
+    for index in sorted(
+        (index_by_id[slot.id] for slot in marker_slots if slot.id in index_by_id), reverse=True
+    ):
         message = state.message(slots[index].id)
         parts = () if message is None else message.parts
         marker = next((part for part in parts if isinstance(part, CompactionPart)), None)
         if marker is not None and _is_completed(state, slots, index, undone_ids):
-            return min(index, places.get(marker.tail_start_id or "", index))
+            return min(index, index_by_id.get(marker.tail_start_id or "", index))
     return None
 
 
 def _is_completed(
-    state: State, slots: Sequence[MessageSlot], marker: int, undone_ids: frozenset[str]
+    state: State, slots: Sequence[MessageSlot], marker_index: int, undone_ids: frozenset[str]
 ) -> bool:
-    for slot in slots[marker + 1 :]:
+    for slot in slots[marker_index + 1 :]:
         message = state.message(slot.id)
         info = None if message is None else message.info
-        if isinstance(info, AssistantMessage) and info.parent_id == slots[marker].id:
+        if isinstance(info, AssistantMessage) and info.parent_id == slots[marker_index].id:
             is_done = info.summary and info.error is None and info.time.completed is not None
             return is_done and info.id not in undone_ids
     return False

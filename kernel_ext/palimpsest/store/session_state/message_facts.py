@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from palimpsest.store.session_state.interrupted_work import is_settled_info, is_settled_part
 from palimpsest.store.session_state.message_index import (
-    INDEXED_MESSAGES,
     INDEXED_PART_TYPES,
+    MIN_INDEXED_MESSAGES,
     MessageIndex,
     line_index,
 )
@@ -36,13 +36,13 @@ class MessageFacts:
         """By the hash of each message's id, which takes less memory than the id: whether its spending is added up."""
         self.first_seq = 0
         """Number of the first record of a message; 0 without any."""
-        self._running_messages: set[str] = set()
+        self._running_ids: set[str] = set()
         """Answers that have not ended."""
-        self._open_parts: dict[str, set[str]] = {}
+        self._open_part_ids: dict[str, set[str]] = {}
         """The parts with unfinished work of each message that has one."""
-        self._part_kinds: dict[str, dict[str, str]] = {}
+        self._indexed_part_types: dict[str, dict[str, str]] = {}
         """The parts of indexed types of each message that has one."""
-        self._answers: OrderedDict[str, Spent] = OrderedDict()
+        self._spent_by_answer: OrderedDict[str, Spent] = OrderedDict()
         """What the newest answers spent, which is not added up yet."""
         self._spending: Spent | None = Spent()
         """The spending of the other answers; None once one of them was reported anew."""
@@ -66,7 +66,7 @@ class MessageFacts:
         return facts
 
     @property
-    def messages(self) -> int:
+    def message_count(self) -> int:
         """Number of messages."""
         return len(self._is_counted)
 
@@ -82,36 +82,45 @@ class MessageFacts:
             case MessageRemoved(message_id=message_id):
                 if self._is_counted.pop(hash(message_id), False):
                     self._spending = None
-                self._answers.pop(message_id, None)
-                self._running_messages.discard(message_id)
-                self._open_parts.pop(message_id, None)
-                self._part_kinds.pop(message_id, None)
+                self._spent_by_answer.pop(message_id, None)
+                self._running_ids.discard(message_id)
+                self._open_part_ids.pop(message_id, None)
+                self._indexed_part_types.pop(message_id, None)
             case _:
                 return
         self.first_seq = self.first_seq or record.seq
 
     def index_with_facts(self, index: MessageIndex) -> MessageIndex | None:
         """Return the index of lines with these facts; None where it has other messages."""
-        if not all(hash(name) in self._is_counted for name in index.ids):
+        if not all(hash(message_id) in self._is_counted for message_id in index.ids):
             return None
-        unsettled_ids = self._running_messages | self._open_parts.keys()
-        ids_by_kind = {name: set(parts.values()) for name, parts in self._part_kinds.items()}
-        is_all = len(index.ids) == self.messages
+        unsettled_ids = self._running_ids | self._open_part_ids.keys()
+        types_by_message = {
+            message_id: set(parts.values())
+            for message_id, parts in self._indexed_part_types.items()
+        }
+        has_all_messages = len(index.ids) == self.message_count
         return index.model_copy(
             update={
-                "unsettled": tuple(name for name in index.ids if name in unsettled_ids),
+                "unsettled": tuple(
+                    message_id for message_id in index.ids if message_id in unsettled_ids
+                ),
                 "holders": {
-                    kind: tuple(name for name in index.ids if kind in ids_by_kind.get(name, ()))
+                    kind: tuple(
+                        message_id
+                        for message_id in index.ids
+                        if kind in types_by_message.get(message_id, ())
+                    )
                     for kind in INDEXED_PART_TYPES
                 },
-                "spent": self._all_spent() if is_all else None,
+                "spent": self._all_spent() if has_all_messages else None,
             }
         )
 
     def _all_spent(self) -> Spent | None:
         """Return the spending of all answers; None where it is not known."""
         spent = self._spending
-        for answer in self._answers.values():
+        for answer in self._spent_by_answer.values():
             spent = None if spent is None else spent.plus(answer)
         return spent
 
@@ -122,34 +131,34 @@ class MessageFacts:
 
     def _note_info(self, info: MessageInfo) -> None:
         if is_settled_info(info):
-            self._running_messages.discard(info.id)
+            self._running_ids.discard(info.id)
         else:
-            self._running_messages.add(info.id)
+            self._running_ids.add(info.id)
         if self._is_counted.setdefault(hash(info.id), False):
             self._spending = None
         elif isinstance(info, AssistantMessage):
-            self._answers[info.id] = recorded_spending([info])
-        if len(self._answers) > MAX_ANSWERS:
-            name, oldest = self._answers.popitem(last=False)
-            self._is_counted[hash(name)] = True
+            self._spent_by_answer[info.id] = recorded_spending([info])
+        if len(self._spent_by_answer) > MAX_ANSWERS:
+            message_id, oldest_spending = self._spent_by_answer.popitem(last=False)
+            self._is_counted[hash(message_id)] = True
             if self._spending is not None:
-                self._spending = self._spending.plus(oldest)
+                self._spending = self._spending.plus(oldest_spending)
 
     def _note_part(self, message_id: str, part: Part) -> None:
         self._is_counted.setdefault(hash(message_id), False)
         self._forget_part(message_id, part.id)
         if not is_settled_part(part):
-            self._open_parts.setdefault(message_id, set()).add(part.id)
+            self._open_part_ids.setdefault(message_id, set()).add(part.id)
         if part.type in INDEXED_PART_TYPES:
-            self._part_kinds.setdefault(message_id, {})[part.id] = part.type
+            self._indexed_part_types.setdefault(message_id, {})[part.id] = part.type
 
     def _forget_part(self, message_id: str, part_id: str) -> None:
-        if message_id in self._open_parts:
-            self._open_parts[message_id].discard(part_id)
-            if not self._open_parts[message_id]:
-                del self._open_parts[message_id]
-        if message_id in self._part_kinds:
-            self._part_kinds[message_id].pop(part_id, None)
+        if message_id in self._open_part_ids:
+            self._open_part_ids[message_id].discard(part_id)
+            if not self._open_part_ids[message_id]:
+                del self._open_part_ids[message_id]
+        if message_id in self._indexed_part_types:
+            self._indexed_part_types[message_id].pop(part_id, None)
 
 
 def message_index(
@@ -157,7 +166,7 @@ def message_index(
     window_seq: int,
     messages: Iterable[Message],
     *,
-    min_count: int = INDEXED_MESSAGES,
+    min_count: int = MIN_INDEXED_MESSAGES,
 ) -> MessageIndex | None:
     """Return the index of a window's lines; None where it would help little, or messages are missing.
 
@@ -166,6 +175,6 @@ def message_index(
     index = line_index(lines, window_seq, min_count=min_count)
     if index is None:
         return None
-    ids = set(index.ids)
-    facts = MessageFacts.of_messages(message for message in messages if message.id in ids)
+    indexed_ids = set(index.ids)
+    facts = MessageFacts.of_messages(message for message in messages if message.id in indexed_ids)
     return facts.index_with_facts(index)

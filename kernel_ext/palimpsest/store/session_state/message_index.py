@@ -15,7 +15,7 @@ from palimpsest.store.log_lines import DELTA, INFO, OTHER, PART, Head, head_of
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.values import Value
 
-INDEXED_MESSAGES = 500
+MIN_INDEXED_MESSAGES = 500
 """Minimum messages of a window that is indexed; assigning the lines of this many takes 10 ms."""
 
 INDEXED_PART_TYPES = ("compaction", "notebook", "subtask")
@@ -49,8 +49,8 @@ class MessageIndex(Value):
     def is_whole(self) -> bool:
         """Whether it has one position for each message, in order."""
         counts = {len(self.ids), len(self.seqs), len(self.starts), len(set(self.ids))}
-        places = [0, *self.starts, self.size]
-        return len(counts) == 1 and len(self.ids) > 0 and places == sorted(places)
+        offsets = [0, *self.starts, self.size]
+        return len(counts) == 1 and len(self.ids) > 0 and offsets == sorted(offsets)
 
     def fits(self, content: bytes) -> bool:
         """Return whether the index was made from these bytes and is complete."""
@@ -98,7 +98,7 @@ class MessageIndex(Value):
 
 
 def line_index(
-    lines: Iterable[bytes], window_seq: int = 0, *, min_count: int = INDEXED_MESSAGES
+    lines: Iterable[bytes], window_seq: int = 0, *, min_count: int = MIN_INDEXED_MESSAGES
 ) -> MessageIndex | None:
     """Return the index of lines without reading their messages, which all count as unsettled then.
 
@@ -124,13 +124,13 @@ class LinePlaces:
         self.last_record_numbers: tuple[int, ...] = ()
         """The numbers of the last two lines."""
         self._window_seq = window_seq
-        self._message_places: dict[str, int] = {}
-        """The place of each message in the arrays, in the order in which they appeared."""
+        self._index_by_id: dict[str, int] = {}
+        """The index of each message in the arrays, in the order in which they appeared."""
         self._seqs = array("q")
-        self._firsts = array("q")
-        self._lasts = array("q")
+        self._first_offsets = array("q")
+        self._last_offsets = array("q")
         """Numbers and offsets of the first line of each message, and offsets of its last one."""
-        self._nameless: set[str] = set()
+        self._ids_without_info: set[str] = set()
         """Messages with parts but no info."""
         self._crc = 0
         self._seq = 0
@@ -155,9 +155,9 @@ class LinePlaces:
 
     def index(self, min_count: int) -> MessageIndex | None:
         """Return the index of the recorded lines; None for fewer messages than ``min_count``, or for one without info."""
-        if self._nameless or len(self._message_places) < min_count:
+        if self._ids_without_info or len(self._index_by_id) < min_count:
             return None
-        ids = tuple(self._message_places)
+        ids = tuple(self._index_by_id)
         return MessageIndex(
             size=self.offset,
             crc=self._crc,
@@ -167,21 +167,21 @@ class LinePlaces:
             unsettled=ids,
         )
 
-    def _note_message(self, name: str, kind_code: int) -> None:
-        place = self._message_places.setdefault(name, len(self._message_places))
-        if place == len(self._seqs):
+    def _note_message(self, message_id: str, kind_code: int) -> None:
+        index = self._index_by_id.setdefault(message_id, len(self._index_by_id))
+        if index == len(self._seqs):
             self._seqs.append(self._seq)
-            self._firsts.append(self.offset)
-            self._lasts.append(self.offset)
-            self._nameless.add(name)
-        self._lasts[place] = self.offset
+            self._first_offsets.append(self.offset)
+            self._last_offsets.append(self.offset)
+            self._ids_without_info.add(message_id)
+        self._last_offsets[index] = self.offset
         if kind_code == INFO:
-            self._nameless.discard(name)
+            self._ids_without_info.discard(message_id)
 
     def _block_starts(self) -> Iterator[int]:
         """Yield for each message the beginning of the block that holds all of its lines."""
         block, end = 0, -1
-        for first, last in zip(self._firsts, self._lasts, strict=True):
+        for first, last in zip(self._first_offsets, self._last_offsets, strict=True):
             if first > end:
                 block = first
             end = max(end, last)
@@ -200,7 +200,7 @@ class LineBlock:
     _window_seq: int
     _assign_lines: Callable[["LineBlock"], None]
 
-    def place(self) -> None:
+    def assign_lines(self) -> None:
         """Assign the lines to their messages."""
         self._assign_lines(self)
 

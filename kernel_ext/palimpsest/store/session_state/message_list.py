@@ -220,18 +220,18 @@ class MessageSlot:
 
     @property
     def info(self) -> LatestValue[MessageInfo | None]:
-        """Its info."""
+        """The holder of its info."""
         if self.block is not None:
-            self.block.place()
+            self.block.assign_lines()
         if self._info is None:
             self._info = LatestValue(None, _pick_info)
         return self._info
 
     @property
     def parts(self) -> dict[str, PartSlot]:
-        """Its parts, by id."""
+        """The holders of its parts, by id."""
         if self.block is not None:
-            self.block.place()
+            self.block.assign_lines()
         if self._parts is None:
             self._parts = {}
         return self._parts
@@ -241,7 +241,7 @@ class MessageSlot:
         """Whether its info is known, parsed or not."""
         return self.block is not None or not (self._info is None or self._info.is_empty)
 
-    def place_line(self, line: bytes, head_match: Head) -> None:
+    def assign_line(self, line: bytes, head_match: Head) -> None:
         """Assign one of its lines to its info or to a part."""
         if head_match.lastindex == INFO:
             self.info.put_line(line)
@@ -280,21 +280,21 @@ class MessageList(RecordNumbering):
         self.unreadable_records: list[tuple[int | None, str]] = []
         """Records that were skipped: sequence number, if known, and the problem."""
         self.older_created: int | None = None
-        """The newest creation time among the messages not loaded from the log; None when all are loaded."""
+        """The newest creation time, in milliseconds since 1970, among the messages not loaded from the log; None when all are loaded."""
         self.older_count = 0
         """Number of messages before the live window."""
         self._slots_by_id: dict[str, MessageSlot] = {}
         self._changed_ids: set[str] = set()
-        self._appeared: list[str] = []
+        self._new_ids: list[str] = []
         """Messages that are not in the list yet, in the order in which they appeared."""
         self._is_reordered = True
-        self._list: list[Message] = []
-        self._index: dict[str, int] = {}
+        self._message_list: list[Message] = []
+        self._index_by_id: dict[str, int] = {}
         self._built_messages: Messages | None = None
-        self._messages_with_type: dict[str, set[str]] = {kind: set() for kind in INDEXED_PART_TYPES}
+        self._ids_by_part_type: dict[str, set[str]] = {kind: set() for kind in INDEXED_PART_TYPES}
         """Messages that held a part of an indexed type, and may still hold it."""
         self._appeared_count = 0
-        self._opened_with: MessageIndex | None = None
+        self._opened_index: MessageIndex | None = None
         self._settled_ids: set[str] = set()
         """Messages of the index without unfinished work, which no record changed since."""
         self._spending: Spent | None = None
@@ -314,31 +314,31 @@ class MessageList(RecordNumbering):
         """
         if self._built_messages is None:
             self._append_new()
-            if self._is_reordered or not self._changed_ids <= self._index.keys():
+            if self._is_reordered or not self._changed_ids <= self._index_by_id.keys():
                 self._rebuild()
             else:
-                for identifier in self._changed_ids:
-                    message = self._slots_by_id[identifier].current_message(self._report)
+                for message_id in self._changed_ids:
+                    message = self._slots_by_id[message_id].current_message(self._report)
                     if message is not None:
-                        self._list[self._index[identifier]] = message
+                        self._message_list[self._index_by_id[message_id]] = message
             self._changed_ids.clear()
-            self._built_messages = tuple(self._list)
+            self._built_messages = tuple(self._message_list)
         return self._built_messages
 
     def _append_new(self) -> None:
         """Append the new messages to the list; a message without info is inserted later by a rebuild."""
         if not self._is_reordered:
-            for identifier in self._appeared:
-                message = self._slots_by_id[identifier].current_message(self._report)
+            for message_id in self._new_ids:
+                message = self._slots_by_id[message_id].current_message(self._report)
                 if message is not None:
-                    self._index[identifier] = len(self._list)
-                    self._list.append(message)
-        self._appeared.clear()
+                    self._index_by_id[message_id] = len(self._message_list)
+                    self._message_list.append(message)
+        self._new_ids.clear()
 
     @collection_paused()
     def _rebuild(self) -> None:
-        self._list = list(self.read_slots(self._slots_by_id.values()))
-        self._index = {message.id: index for index, message in enumerate(self._list)}
+        self._message_list = list(self.read_slots(self._slots_by_id.values()))
+        self._index_by_id = {message.id: index for index, message in enumerate(self._message_list)}
         self._is_reordered = False
 
     def message(self, message_id: str) -> Message | None:
@@ -370,14 +370,14 @@ class MessageList(RecordNumbering):
         Messages from before the live window do not count, since some between them are missing. None where messages
         are needed that only the log has.
         """
-        names = reversed(self._slots_by_id)
+        message_ids = reversed(self._slots_by_id)
         if before_id:
             if self.message(before_id) is None:
                 return None if self.is_partial else ()
-            next(name for name in names if name == before_id)
+            next(message_id for message_id in message_ids if message_id == before_id)
         newest_first: list[Message] = []
-        for name in names:
-            slot = self._slots_by_id[name]
+        for message_id in message_ids:
+            slot = self._slots_by_id[message_id]
             if len(newest_first) >= count or slot.first_seq == RESTORED_SEQ:
                 break
             message = slot.current_message(self._report)
@@ -388,7 +388,9 @@ class MessageList(RecordNumbering):
 
     def slots_with_type(self, kind: str) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order."""
-        candidates = (self._slots_by_id.get(name) for name in self._messages_with_type[kind])
+        candidates = (
+            self._slots_by_id.get(message_id) for message_id in self._ids_by_part_type[kind]
+        )
         slots = [
             slot
             for slot in candidates
@@ -406,51 +408,57 @@ class MessageList(RecordNumbering):
         """Return the messages that may have unfinished work, in order: all but those that an index lists as settled."""
         if not self._settled_ids:
             return self.messages()
-        slots = [slot for name, slot in self._slots_by_id.items() if name not in self._settled_ids]
+        slots = [
+            slot
+            for message_id, slot in self._slots_by_id.items()
+            if message_id not in self._settled_ids
+        ]
         return tuple(self.read_slots(slots))
 
     def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
         """Return the spending recorded in the index, and the infos of the messages that are not in it."""
-        opened = self._opened_with
-        indexed_ids = opened.ids if opened is not None and self._spending is not None else ()
+        index = self._opened_index
+        indexed_ids = index.ids if index is not None and self._spending is not None else ()
         counted_ids = frozenset(indexed_ids)
-        slots = [slot for name, slot in self._slots_by_id.items() if name not in counted_ids]
+        slots = [
+            slot for message_id, slot in self._slots_by_id.items() if message_id not in counted_ids
+        ]
         infos = (slot.info.newest_value(self._report) for slot in slots)
         return self._spending or Spent(), [info for info in infos if info is not None]
 
     @property
     def index(self) -> MessageIndex | None:
         """The index with which the messages were opened; None without one, and where they were narrowed since."""
-        return self._opened_with
+        return self._opened_index
 
     def open_with(self, index: MessageIndex, content: bytes, window_seq: int) -> bool:
         """Begin with the messages of an index, whose lines are parsed when needed; False where it does not match."""
         if not index.fits(content) or not self._slots_by_id.keys().isdisjoint(index.ids):
             return False
-        for first, end, stop in index.blocks():
+        for first, end, end_byte in index.blocks():
             ids = index.ids[first:end]
             start = index.starts[first]
-            block = LineBlock(content, start, stop, ids, window_seq, self._place_block)
-            for name, seq in zip(ids, index.seqs[first:end], strict=True):
-                self._new_slot(name, seq).block = block
-        self._opened_with, self._spending = index, index.spent
+            block = LineBlock(content, start, end_byte, ids, window_seq, self._assign_block)
+            for message_id, seq in zip(ids, index.seqs[first:end], strict=True):
+                self._new_slot(message_id, seq).block = block
+        self._opened_index, self._spending = index, index.spent
         self._settled_ids = set(index.ids).difference(index.unsettled)
-        for kind, known_ids in self._messages_with_type.items():
-            unknown = index.ids if b'"type":"%s"' % kind.encode() in content else ()
-            known_ids.update(index.holders.get(kind, unknown))
+        for kind, ids_with_type in self._ids_by_part_type.items():
+            possible_ids = index.ids if b'"type":"%s"' % kind.encode() in content else ()
+            ids_with_type.update(index.holders.get(kind, possible_ids))
         self._is_reordered, self._built_messages = True, None
         return True
 
-    def _place_block(self, block: LineBlock) -> None:
+    def _assign_block(self, block: LineBlock) -> None:
         """Assign the lines of a block to their messages, except to messages that were removed meanwhile."""
         slots: dict[str, MessageSlot] = {}
-        for name in block.ids:
-            slot = self._slots_by_id.get(name)
+        for message_id in block.ids:
+            slot = self._slots_by_id.get(message_id)
             if slot is not None and slot.block is block:
-                slot.block, slots[name] = None, slot
-        for name, line, head_match in block.message_lines():
-            if name in slots:
-                slots[name].place_line(line, head_match)
+                slot.block, slots[message_id] = None, slot
+        for message_id, line, head_match in block.message_lines():
+            if message_id in slots:
+                slots[message_id].assign_line(line, head_match)
 
     def keep_message(self, message: Message) -> None:
         """Add a whole message from before the live window, such as a pinned one."""
@@ -460,10 +468,10 @@ class MessageList(RecordNumbering):
 
     def forget_messages(self, message_ids: set[str]) -> None:
         """Remove messages that are before the live window, without a record."""
-        for identifier in message_ids:
-            self._remove(identifier)
+        for message_id in message_ids:
+            self._remove(message_id)
         if message_ids:
-            self._opened_with = self._spending = None
+            self._opened_index = self._spending = None
 
     # Events
 
@@ -489,9 +497,9 @@ class MessageList(RecordNumbering):
             case MessageRemoved():
                 self._remove(event.message_id)
             case _:
-                self._take_other(event)
+                self._apply_other(event)
 
-    def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
+    def _apply_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
         """Apply a record that concerns no message."""
 
     def on_message(self, event: MessageUpdated, seq: int) -> None:
@@ -509,7 +517,7 @@ class MessageList(RecordNumbering):
             part = slot.parts[event.part.id] = PartSlot()
         part.put(event.part)
         if event.part.type in INDEXED_PART_TYPES:
-            self._messages_with_type[event.part.type].add(slot.id)
+            self._ids_by_part_type[event.part.type].add(slot.id)
         self._mark_changed(slot)
 
     def on_part_removed(self, event: PartRemoved) -> None:
@@ -539,16 +547,16 @@ class MessageList(RecordNumbering):
 
     def part_line(self, line: bytes, head_match: Head) -> None:
         """Apply the line of a whole part."""
-        part_name, message_name, kind = head_match.group(2, 3, 4)
-        message_id, part_id = message_name.decode(), part_name.decode()
+        part_bytes, message_bytes, type_bytes = head_match.group(2, 3, 4)
+        message_id, part_id = message_bytes.decode(), part_bytes.decode()
         slot = self._slots_by_id.get(message_id) or self._slot_for(message_id, int(head_match[1]))
         part = slot.parts.get(part_id)
         if part is None:
             part = slot.parts[part_id] = PartSlot()
-        name = kind.decode()
-        part.put_line(name, line)
-        if name in INDEXED_PART_TYPES:
-            self._messages_with_type[name].add(message_id)
+        part_type = type_bytes.decode()
+        part.put_line(part_type, line)
+        if part_type in INDEXED_PART_TYPES:
+            self._ids_by_part_type[part_type].add(message_id)
         slot.built_message = self._built_messages = None
         if self._settled_ids:
             self._settled_ids.discard(message_id)
@@ -572,7 +580,7 @@ class MessageList(RecordNumbering):
         slot = self._slots_by_id.get(message_id)
         if slot is None:
             slot = self._new_slot(message_id, seq)
-            self._appeared.append(message_id)
+            self._new_ids.append(message_id)
         return slot
 
     def _new_slot(self, message_id: str, seq: int) -> MessageSlot:
@@ -595,7 +603,7 @@ class MessageList(RecordNumbering):
 
     def _discard_spending(self, slot: MessageSlot) -> None:
         """Discard the spending of the index where one of its messages changed or was removed."""
-        if self._opened_with is not None and slot.first_seq <= self._opened_with.seqs[-1]:
+        if self._opened_index is not None and slot.first_seq <= self._opened_index.seqs[-1]:
             self._spending = None
 
     def _mark_changed(self, slot: MessageSlot) -> None:

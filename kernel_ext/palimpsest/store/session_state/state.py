@@ -79,6 +79,7 @@ class State(MessageList):
         self.inbox: dict[str, PromptAdmitted] = {}
         """Prompts that were admitted and not delivered yet, by id, in order."""
         self.diff: tuple[dict[str, Any], ...] = ()
+        """The files that the session changed."""
         self.last_compacted_id: str | None = None
         """The message id of the newest completed compaction."""
         self.is_deleted = False
@@ -87,7 +88,7 @@ class State(MessageList):
         self._decisions: list[Decision | bytes] = []
         self._parsed_decisions: tuple[Decision, ...] | None = ()
         self._requests = NewestRequest(self._report)
-        self._readers = self._wire_readers()
+        self._reader_by_type = self._line_readers()
 
     # Reading
 
@@ -171,19 +172,21 @@ class State(MessageList):
         """Become the state of a fork, whose sequence numbers are higher by ``seq_shift``."""
         self._session.put(fork)
         self.seq += seq_shift
-        self._jumped = 0, 0
+        self._last_jump = 0, 0
 
-    def drop_messages(self, message_ids: set[str], count: int, created: int) -> None:
+    def drop_messages(
+        self, message_ids: set[str], older_count: int, newest_created_ms: int
+    ) -> None:
         """Drop messages, and the decisions about them, from memory; the log keeps them.
 
-        ``created`` is the newest creation time among them; ``count`` is the number of further messages before
+        ``newest_created_ms`` is the newest creation time among them; ``older_count`` is the number of further messages before
         the live window, including pinned messages that stay in memory.
         """
         self.forget_messages(message_ids)
         decisions = tuple(d for d in self.decisions if d.message_id not in message_ids)
         self._decisions, self._parsed_decisions = list(decisions), decisions
-        self.older_count += count
-        self.older_created = max(created, self.older_created or 0)
+        self.older_count += older_count
+        self.older_created = max(newest_created_ms, self.older_created or 0)
 
     # Folding
 
@@ -199,17 +202,17 @@ class State(MessageList):
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
         """Apply many lines, faster than by ``apply_line``."""
-        match, part_line, seq = HEAD.match, self.part_line, self.seq
+        match_head, part_line, seq = HEAD.match, self.part_line, self.seq
         for line in lines:
-            head_match = match(line)
+            head_match = match_head(line)
             if head_match is None or head_match.lastindex != PART or line[-1:] != b"}":
                 self.apply_line(line)
                 seq = self.seq
-            elif (number := int(head_match[1])) == seq + 1:
-                self.seq = seq = number
+            elif (line_seq := int(head_match[1])) == seq + 1:
+                self.seq = seq = line_seq
                 part_line(line, head_match)
-            elif self.note_if_new(number):
-                seq = number
+            elif self.note_if_new(line_seq):
+                seq = line_seq
                 part_line(line, head_match)
 
     def apply_window_line(self, line: bytes, head_match: Head) -> None:
@@ -224,7 +227,7 @@ class State(MessageList):
             self.delta_line(line, head_match)
         elif head_match.lastindex == INFO:
             self.info_line(line, head_match)
-        elif (reader := self._readers.get(head_match[OTHER])) is not None:
+        elif (reader := self._reader_by_type.get(head_match[OTHER])) is not None:
             reader(line)
         else:
             self._parse_line(line, is_numbered=True)
@@ -246,17 +249,17 @@ class State(MessageList):
 
     # Types of records
 
-    def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
+    def _apply_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
         if isinstance(event, ContextEvent):
-            self._take_context(event)
+            self._apply_context(event)
         elif isinstance(event, WaitingEvent):
-            self._take_waiting(event)
+            self._apply_waiting(event)
         elif isinstance(event, SessionEvent):
-            self._take_session(event)
+            self._apply_session(event)
         else:
             assert_never(event)
 
-    def _take_context(self, event: ContextEvent) -> None:
+    def _apply_context(self, event: ContextEvent) -> None:
         match event:
             case DecisionMade():
                 self._decisions.append(event.decision)
@@ -270,7 +273,7 @@ class State(MessageList):
             case _:
                 assert_never(event)
 
-    def _take_waiting(self, event: WaitingEvent) -> None:
+    def _apply_waiting(self, event: WaitingEvent) -> None:
         match event:
             case PermissionAsked():
                 self._on_asked(event)
@@ -287,7 +290,7 @@ class State(MessageList):
             case _:
                 assert_never(event)
 
-    def _take_session(self, event: SessionEvent) -> None:
+    def _apply_session(self, event: SessionEvent) -> None:
         match event:
             case SessionCreated():
                 self._on_created(event)
@@ -327,7 +330,7 @@ class State(MessageList):
         if ask is not None and ask.call_id is not None:
             self.replies[ask.call_id] = event.reply
 
-    def _wire_readers(self) -> dict[bytes, Callable[[bytes], None]]:
+    def _line_readers(self) -> dict[bytes, Callable[[bytes], None]]:
         """Return the readers for the record types that are parsed later; others are parsed at once."""
         return {
             b"session.updated": self._session.put_line,

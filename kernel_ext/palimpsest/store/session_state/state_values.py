@@ -16,7 +16,7 @@ class WindowFields(Value):
     ids: tuple[str, ...] = ()
     """The ids of the window's messages, up to the checkpoint."""
     older_created: int
-    """The newest creation time among the messages before the window."""
+    """The newest creation time, in milliseconds since 1970, among the messages before the window."""
     older: int = 0
     """Number of messages before the window."""
     kept: tuple[Message, ...] = ()

@@ -36,26 +36,26 @@ LETTER_OF_ROLE = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
 ROLE_OF_LETTER = {letter: role for role, letter in LETTER_OF_ROLE.items()}
 HEX_HASH_CHARS = 64
 SHORT_HASH_CHARS = 43
-NEWEST_MARKS = 2
+ITEMS_COUNTED_FROM_END = 2
 """Number of a request's newest items among which a cache mark is counted from the end."""
 
 Json = dict[str, Any]
 
 BESIDE_PURPOSE_MARKS = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE_PURPOSES))
-PURPOSE_BYTES = 200
+MAX_PURPOSE_BYTES = 200
 """The purpose is within this many bytes of a line's beginning: it is the second field of a request."""
 
 
-def shorten_request(request: Json, base_request: Json, number: int) -> Json | None:
+def shorten_request(request: Json, base_request: Json, base_seq: int) -> Json | None:
     """Return a request shortened to its differences from ``base_request``, or None where that would lose information.
 
-    ``number`` is the sequence number of ``base_request``, an earlier request.
+    ``base_seq`` is the sequence number of ``base_request``, an earlier request.
     """
     lacks_field = any(name in base_request and name not in request for name in SHARED_FIELDS)
     if LIKE_KEY in request or lacks_field:
         return None
     try:
-        short_request = {LIKE_KEY: number} | _shortened_request(request, base_request)
+        short_request = {LIKE_KEY: base_seq} | _shortened_request(request, base_request)
         return short_request if expand_request(short_request, base_request) == request else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
@@ -119,36 +119,39 @@ def _item_count(request: Json) -> int:
 def _marks_from_end(request: Json) -> list[int]:
     """Return the cache marks; marks of the newest items are negative, counted from the end."""
     count = _item_count(request)
-    return [mark - count if mark >= count - NEWEST_MARKS else mark for mark in request["marks"]]
+    return [
+        mark - count if mark >= count - ITEMS_COUNTED_FROM_END else mark
+        for mark in request["marks"]
+    ]
 
 
 def _item_rows(items: Sequence[Json]) -> list[list[Any]]:
     """Return items as rows: role, message id (empty if as in the row above), hash, tokens, part ids."""
     rows: list[list[Any]] = []
-    message_above = None
+    id_above = None
     for item in items:
-        message = item.get("message_id")
+        message_id = item.get("message_id")
         rows.append(
             [
                 LETTER_OF_ROLE.get(item["role"], item["role"]),
-                "" if rows and message == message_above else message,
+                "" if rows and message_id == id_above else message_id,
                 _short_hash(item["sha256"]),
                 item["tokens"],
                 *item["part_ids"],
             ]
         )
-        message_above = message
+        id_above = message_id
     return rows
 
 
 def _item_objects(rows: Sequence[Sequence[Any]]) -> list[Json]:
     items: list[Json] = []
-    message_above = None
+    id_above = None
     for role, message_id, sha256, tokens, *part_ids in rows:
-        message_above = message = message_above if message_id == "" else message_id
+        id_above = item_message_id = id_above if message_id == "" else message_id
         item = {"role": ROLE_OF_LETTER.get(role, role)}
-        if message is not None:
-            item["message_id"] = message
+        if item_message_id is not None:
+            item["message_id"] = item_message_id
         items.append(item | {"part_ids": part_ids, "sha256": _long_hash(sha256), "tokens": tokens})
     return items
 
@@ -178,7 +181,7 @@ class FullRequests:
     def __init__(self, find_record: Callable[[int], Mapping[str, Any] | None]) -> None:
         self._find_record = find_record
         """Returns the record with a sequence number as it is in the segment, or None."""
-        self._bases: dict[int, Json] = {}
+        self._requests_by_seq: dict[int, Json] = {}
 
     def filled_record(self, data: Json) -> Json:
         """Return a record with its request in full; raises ValueError if the base request is missing."""
@@ -187,16 +190,16 @@ class FullRequests:
             return data
         base_seq = request.get(LIKE_KEY)
         if base_seq is None:
-            number = data.get("seq")
-            self._bases = {number: request} if isinstance(number, int) else {}
+            seq = data.get("seq")
+            self._requests_by_seq = {seq: request} if isinstance(seq, int) else {}
             return data
-        if not isinstance(base_seq, int) or base_seq not in self._bases:
+        if not isinstance(base_seq, int) or base_seq not in self._requests_by_seq:
             record = self._find_record(base_seq) if isinstance(base_seq, int) else None
             base_request = (record or {}).get("request")
             if not isinstance(base_request, dict) or LIKE_KEY in base_request:
                 raise ValueError(f"It is like request {base_seq!r:.20}, which cannot be read.")
-            self._bases = {base_seq: base_request}
-        return {**data, "request": expand_request(request, self._bases[base_seq])}
+            self._requests_by_seq = {base_seq: base_request}
+        return {**data, "request": expand_request(request, self._requests_by_seq[base_seq])}
 
 
 class NewestRequest:
@@ -218,19 +221,19 @@ class NewestRequest:
 
     def put_line(self, line: bytes) -> None:
         """Add a request's line, to be parsed later."""
-        if any(mark in line[:PURPOSE_BYTES] for mark in BESIDE_PURPOSE_MARKS):
+        if any(mark in line[:MAX_PURPOSE_BYTES] for mark in BESIDE_PURPOSE_MARKS):
             return
         self._unread_requests.append(line)
         if SHORTENED_MARK not in line:
-            number = seq_of(line)
-            if number is not None:
-                self._lines_by_seq[number] = line
+            seq = seq_of(line)
+            if seq is not None:
+                self._lines_by_seq[seq] = line
 
     @property
     def newest_request(self) -> StepRequest | None:
         """The newest request, as it was journaled."""
         while self._unread_requests:
-            request = self._parse_pending(len(self._unread_requests) - 1)
+            request = self._parse_unread(len(self._unread_requests) - 1)
             if request is not None:
                 return request
             self._unread_requests.pop()
@@ -239,24 +242,24 @@ class NewestRequest:
     @property
     def newest_items(self) -> tuple[ContextItem, ...]:
         """All items of the newest request."""
-        newest = self.newest_request
+        newest_request = self.newest_request
         if self._unread_requests:
             self._newest_items = self._items_of_newest()
-            self._newest_request = newest
+            self._newest_request = newest_request
             self._unread_requests.clear()
             self._lines_by_seq = dict(list(self._lines_by_seq.items())[-1:])
         return self._newest_items
 
     def expanded_request(self) -> StepRequest | None:
         """Return the newest request with all its items expanded."""
-        items, newest = self.newest_items, self.newest_request
-        return None if newest is None else newest.model_copy(update={"same": 0, "items": items})
+        items, request = self.newest_items, self.newest_request
+        return None if request is None else request.model_copy(update={"same": 0, "items": items})
 
     def _items_of_newest(self) -> tuple[ContextItem, ...]:
         item_lists: list[tuple[ContextItem, ...]] = []
         shared_count: int | None = None
         for index in range(len(self._unread_requests) - 1, -1, -1):
-            request = self._parse_pending(index)
+            request = self._parse_unread(index)
             if request is None:
                 continue
             end = None if shared_count is None else max(0, shared_count - request.same)
@@ -268,7 +271,7 @@ class NewestRequest:
             item_lists.append(self._newest_items[:shared_count])
         return tuple(item for items in reversed(item_lists) for item in items)
 
-    def _parse_pending(self, index: int) -> StepRequest | None:
+    def _parse_unread(self, index: int) -> StepRequest | None:
         entry = self._unread_requests[index]
         if isinstance(entry, StepRequest):
             return entry

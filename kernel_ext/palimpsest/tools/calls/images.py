@@ -21,6 +21,7 @@ SHRUNK_SIDE_PIXELS = 2_000
 """Maximum side of a shrunk image in pixels; providers scale larger images down themselves."""
 JPEG_QUALITY = 85
 MAX_PREVIEW_BYTES = 300_000
+"""Maximum bytes of an image that is displayed as it is; a larger one is shrunk for display."""
 MAX_PREVIEW_SIDE_PIXELS = 1_000
 """Maximum side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 

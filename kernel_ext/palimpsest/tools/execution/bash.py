@@ -36,6 +36,7 @@ MAX_COMMAND_BYTES = 100_000
 """Maximum bytes of a command; Linux accepts 128 KB in one argument."""
 
 MAX_STOPPED_OUTPUT_CHARS = 30_000
+"""Maximum characters of the output of a stopped command in its call's metadata."""
 
 NON_INTERACTIVE_VARIABLES = {
     "PAGER": "cat",
@@ -87,7 +88,7 @@ class BashTool:
     permission = "bash"
 
     def __init__(self) -> None:
-        self._background: list[ShellCommand] = []
+        self._background_commands: list[ShellCommand] = []
 
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission, run the command, and return its output and exit code."""
@@ -105,7 +106,11 @@ class BashTool:
         await context.ask(self.permission, [command], title=title, always=always_patterns(command))
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
-        self._background = [process for process in self._background if not process.close_if_ended()]
+        self._background_commands = [
+            shell_command
+            for shell_command in self._background_commands
+            if not shell_command.close_if_ended()
+        ]
         scrub = context.scrubber()
         output = HeadAndTail()
         progress = Progress(context, lambda: scrub(output.newest_text(MAX_PREVIEW_CHARS)))
@@ -126,22 +131,22 @@ class BashTool:
         finally:
             progress.close()
             if not shell_command.close_if_ended():
-                self._background.append(shell_command)
+                self._background_commands.append(shell_command)
         text = await asyncio.to_thread(
             lambda: scrub(without_control_characters(output.kept_text()))
         )
         if result.ended_by == "stopped":
-            context.metadata(title, {"output": _head_and_tail(text), "interrupted": True})
+            context.metadata(title, {"output": _shortened_output(text), "interrupted": True})
             raise Aborted(context.abort.reason)
-        coloured_end = scrub(output.newest_text(MAX_PREVIEW_CHARS))
-        metadata = _metadata(result, output, coloured_end)
+        coloured_output = scrub(output.newest_text(MAX_PREVIEW_CHARS))
+        metadata = _metadata(result, output, coloured_output)
         return ToolOutcome(title, command_text(text, result, arguments.timeout_seconds), metadata)
 
     def end_background(self) -> None:
         """End every process that earlier commands left running."""
-        for process in self._background:
-            process.kill_background()
-        self._background = []
+        for shell_command in self._background_commands:
+            shell_command.kill_background()
+        self._background_commands = []
 
 
 async def _ask_for_files(context: ToolContext, command: str, folder: Path, title: str) -> None:
@@ -160,14 +165,14 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a child process, without variables whose name or value shows a secret."""
-    values = secret_values(environment)
+    secrets = secret_values(environment)
     safe_variables = {
         name: value
         for name, value in environment.items()
         if name not in UNSAFE_VARIABLES
         and not is_secret_name(name)
         and not contains_secret(value)
-        and not any(secret in value for secret in values)
+        and not any(secret in value for secret in secrets)
     }
     return safe_variables | NON_INTERACTIVE_VARIABLES
 
@@ -176,18 +181,18 @@ def _metadata(result: CommandResult, output: HeadAndTail, coloured_output: str) 
     facts = {
         "timed_out": result.ended_by == "timeout",
         "failed": result.exit_code != 0,
-        "background": list(result.background),
+        "background": list(result.background_pids),
         "left_out_bytes": output.dropped_bytes,
     }
     metadata = {"output": coloured_output, "exit_code": result.exit_code}
     return metadata | {name: value for name, value in facts.items() if value}
 
 
-def _head_and_tail(text: str) -> str:
+def _shortened_output(text: str) -> str:
     if len(text) <= MAX_STOPPED_OUTPUT_CHARS:
         return text
-    half = MAX_STOPPED_OUTPUT_CHARS // 2
-    return f"{text[:half]}\n[...]\n{text[-half:]}"
+    edge_chars = MAX_STOPPED_OUTPUT_CHARS // 2
+    return f"{text[:edge_chars]}\n[...]\n{text[-edge_chars:]}"
 
 
 def without_control_characters(text: str) -> str:
@@ -211,8 +216,8 @@ def command_text(text: str, result: CommandResult, timeout_seconds: float) -> st
         lines.append(f"[ended by signal {_signal_name(-result.exit_code)}]")
     else:
         lines.append(f"[exit code {result.exit_code}]")
-    if result.background:
-        pids = ", ".join(str(pid) for pid in result.background)
+    if result.background_pids:
+        pids = ", ".join(str(pid) for pid in result.background_pids)
         lines.append(f"[still running in the background until the kernel ends: pid {pids}]")
     return "\n".join(lines)
 

@@ -21,13 +21,14 @@ from palimpsest.tools.tool import Abort
 RUNNER_FILE = Path(__file__).with_name("shell_runner.py")
 MAX_HEAD_BYTES = 5_000_000
 MAX_TAIL_BYTES = 5_000_000
-"""Bytes of the beginning and end of an output that are kept; the middle of a longer one is dropped."""
+"""Maximum bytes of the beginning and of the end of an output that are kept; the middle of a longer one is dropped."""
 
-READ_BYTES = 262_144
+MAX_READ_BYTES = 262_144
 MAX_DRAIN_SECONDS = 0.1
-"""Time for which output is read after the command has ended; later output can only be that of background processes."""
+"""Maximum time for which output is read after the command has ended; later output can only be that of background processes."""
 
 MAX_KILL_SECONDS = 2.0
+"""Maximum wait for the end of killed processes."""
 
 
 class HeadAndTail:
@@ -65,9 +66,9 @@ class HeadAndTail:
             return (self._head_bytes + b"".join(self._tail_pieces)).decode("utf-8", "replace")
         return f"{first_text}\n[... {self.dropped_bytes:,} bytes in the middle were not kept ...]\n{tail}"
 
-    def newest_text(self, size: int) -> str:
-        """Return the newest ``size`` bytes as text."""
-        data, missing_bytes = b"", size
+    def newest_text(self, max_bytes: int) -> str:
+        """Return the newest ``max_bytes`` bytes as text."""
+        data, missing_bytes = b"", max_bytes
         for chunk in reversed(self._tail_pieces):
             data, missing_bytes = chunk[-missing_bytes:] + data, missing_bytes - len(chunk)
             if missing_bytes <= 0:
@@ -77,17 +78,17 @@ class HeadAndTail:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The outcome of a command."""
+    """How a command ended, and which of its processes still run."""
 
     ended_by: Literal["exited", "timeout", "stopped"]
     exit_code: int | None = None
     """Negative for a signal; None when the command was killed or its runner died."""
-    background: tuple[int, ...] = ()
+    background_pids: tuple[int, ...] = ()
     """Ids of the processes that the command left running."""
 
 
 class ShellCommand:
-    """Runs one command under its runner process; raises OSError if that cannot be started."""
+    """Runs one command under a runner process; raises OSError if the runner cannot be started."""
 
     def __init__(
         self,
@@ -100,66 +101,66 @@ class ShellCommand:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_output = on_output
-        self._report = b""
+        self._report_bytes = b""
         self._exited: asyncio.Future[None] = self._loop.create_future()
         self._output_closed: asyncio.Future[None] = self._loop.create_future()
         # As UTF-8 bytes, also where the locale has another encoding, since files are UTF-8.
         encoded_command = command.encode("utf-8", "surrogateescape")
-        self._output, outlet = os.pipe()
-        self._reports, report = os.pipe()
+        self._output_fd, output_write_fd = os.pipe()
+        self._report_fd, report_write_fd = os.pipe()
         try:
             self.runner = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(RUNNER_FILE), str(report), str(self._output), shell, encoded_command],
-                bufsize=0, stdin=subprocess.PIPE, stdout=outlet, stderr=outlet, cwd=cwd,
-                env=dict(environment), pass_fds=(report, self._output), start_new_session=True,
+                [sys.executable, "-I", "-S", str(RUNNER_FILE), str(report_write_fd), str(self._output_fd), shell, encoded_command],
+                bufsize=0, stdin=subprocess.PIPE, stdout=output_write_fd, stderr=output_write_fd, cwd=cwd,
+                env=dict(environment), pass_fds=(report_write_fd, self._output_fd), start_new_session=True,
             )  # fmt: skip
         except BaseException:
-            os.close(self._output)
-            os.close(self._reports)
+            os.close(self._output_fd)
+            os.close(self._report_fd)
             raise
         finally:
-            os.close(outlet)
-            os.close(report)
-        for handle, reader in (
-            (self._output, self._read_output),
-            (self._reports, self._read_report),
+            os.close(output_write_fd)
+            os.close(report_write_fd)
+        for fd, reader in (
+            (self._output_fd, self._read_output),
+            (self._report_fd, self._read_report),
         ):
-            os.set_blocking(handle, False)
-            self._loop.add_reader(handle, reader)
+            os.set_blocking(fd, False)
+            self._loop.add_reader(fd, reader)
 
     async def run(self, abort: Abort, timeout_seconds: float) -> CommandResult:
         """Wait until the command ends; on abort or timeout, kill it and all its processes."""
-        stopping = asyncio.ensure_future(wait_for_abort(abort))
+        abort_task = asyncio.ensure_future(wait_for_abort(abort))
         try:
             await asyncio.wait(
-                (self._exited, stopping),
+                (self._exited, abort_task),
                 timeout=timeout_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if self._exited.done():
                 await asyncio.wait((self._output_closed,), timeout=MAX_DRAIN_SECONDS)
                 return self._command_result()
-            how: Literal["stopped", "timeout"] = "stopped" if abort.is_set() else "timeout"
-            self._send_word(b"k")
+            ended_by: Literal["stopped", "timeout"] = "stopped" if abort.is_set() else "timeout"
+            self._send_to_runner(b"k")
             await asyncio.wait((self._exited,), timeout=MAX_KILL_SECONDS)
-            return CommandResult(how)
+            return CommandResult(ended_by)
         except asyncio.CancelledError:
-            self._send_word(b"k")
+            self._send_to_runner(b"k")
             raise
         finally:
-            stopping.cancel()
-            for handle in (self._output, self._reports):
-                self._loop.remove_reader(handle)
-                os.close(handle)
-            if self._exited.done() and not self._command_result().background:
+            abort_task.cancel()
+            for fd in (self._output_fd, self._report_fd):
+                self._loop.remove_reader(fd)
+                os.close(fd)
+            if self._exited.done() and not self._command_result().background_pids:
                 with suppress(subprocess.TimeoutExpired):
                     self.runner.wait(MAX_DRAIN_SECONDS)
-            self._send_word(b"d")
+            self._send_to_runner(b"d")
             self.close_if_ended()
 
     def kill_background(self) -> None:
         """Kill the background processes of the command."""
-        self._send_word(b"k")
+        self._send_to_runner(b"k")
         with suppress(subprocess.TimeoutExpired):
             self.runner.wait(MAX_KILL_SECONDS)
         self._close_stdin()
@@ -172,44 +173,44 @@ class ShellCommand:
         return True
 
     def _command_result(self) -> CommandResult:
-        code: int | None = None
-        background: tuple[int, ...] = ()
-        for line in self._report.decode("ascii", "replace").splitlines():
+        exit_code: int | None = None
+        background_pids: tuple[int, ...] = ()
+        for line in self._report_bytes.decode("ascii", "replace").splitlines():
             word, *numbers = line.split()
             if word == "exit":
-                code = int(numbers[0])
+                exit_code = int(numbers[0])
             elif word == "left":
-                background = tuple(int(number) for number in numbers)
-        return CommandResult("exited", code, background)
+                background_pids = tuple(int(number) for number in numbers)
+        return CommandResult("exited", exit_code, background_pids)
 
     def _read_output(self) -> None:
-        data = self._read_available(self._output)
+        data = self._read_available(self._output_fd)
         if data:
             self._on_output(data)
         elif data is not None:
-            self._loop.remove_reader(self._output)
+            self._loop.remove_reader(self._output_fd)
             _set_done(self._output_closed)
 
     def _read_report(self) -> None:
-        data = self._read_available(self._reports)
-        self._report += data or b""
+        data = self._read_available(self._report_fd)
+        self._report_bytes += data or b""
         if data == b"":
-            self._loop.remove_reader(self._reports)
-        if data == b"" or any(word in self._report for word in (b"left", b"killed")):
+            self._loop.remove_reader(self._report_fd)
+        if data == b"" or any(word in self._report_bytes for word in (b"left", b"killed")):
             _set_done(self._exited)
 
-    def _read_available(self, handle: int) -> bytes | None:
+    def _read_available(self, fd: int) -> bytes | None:
         """Return the available bytes; None when there are none, empty at the end of the stream."""
         try:
-            return os.read(handle, READ_BYTES)
+            return os.read(fd, MAX_READ_BYTES)
         except BlockingIOError:
             return None
 
-    def _send_word(self, word_bytes: bytes) -> None:
+    def _send_to_runner(self, runner_command: bytes) -> None:
         stdin = self.runner.stdin
         with suppress(OSError, ValueError):
             if stdin is not None:
-                stdin.write(word_bytes)
+                stdin.write(runner_command)
 
     def _close_stdin(self) -> None:
         if self.runner.stdin is not None:

@@ -46,9 +46,9 @@ class PythonTool:
             raise UserError("There is no kernel here to run Python in. Use another tool.")
         title = first_line(arguments.code)
         commands = shell_commands(arguments.code)
-        also_asked = {"bash": commands} if commands else None
+        shell_patterns = {"bash": commands} if commands else None
         await context.ask(
-            "python", [arguments.code], title=title, always=["*"], other_patterns=also_asked
+            "python", [arguments.code], title=title, always=["*"], other_patterns=shell_patterns
         )
         scrub = context.scrubber()
         printed_text = ""
@@ -104,15 +104,15 @@ def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, 
         ]
     if outcome.error is not None:
         metadata["failed"] = True
-    if outcome.inputs:
-        metadata["inputs"] = dict(outcome.inputs)
+    if outcome.input_checksums:
+        metadata["inputs"] = dict(outcome.input_checksums)
     return metadata
 
 
 def _left_running_metadata(outcome: PythonOutcome) -> dict[str, Any]:
-    running = outcome.left_running
-    if running is not None and not running.all_ended.done():
-        return {"left_running": list(running.descriptions)}
+    left_running = outcome.left_running
+    if left_running is not None and not left_running.all_ended.done():
+        return {"left_running": list(left_running.descriptions)}
     return {}
 
 

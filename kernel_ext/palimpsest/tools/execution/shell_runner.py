@@ -24,6 +24,8 @@ GRACE_SECONDS = 0.06
 """Time between SIGTERM and SIGKILL; a stop must take effect within 150 ms."""
 MAX_KILL_SECONDS = 3.0
 PARENT_CHECK_SECONDS = 1.0
+POLL_SECONDS = 0.002
+MAX_READ_BYTES = 65_536
 
 
 def become_subreaper() -> None:
@@ -68,7 +70,7 @@ def children_of(pid: int) -> list[int]:
 
 def parent_by_pid() -> dict[int, int]:
     """Return the parent of every process by id, from /proc; empty if there is none."""
-    table = {}
+    parents = {}
     try:
         names = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
     except OSError:
@@ -76,10 +78,10 @@ def parent_by_pid() -> dict[int, int]:
     for name in names:
         try:
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-                table[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+                parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
-    return table
+    return parents
 
 
 def descendants() -> list[int]:
@@ -88,8 +90,8 @@ def descendants() -> list[int]:
     try:
         pids = children_of(os.getpid())
     except OSError:
-        table = parent_by_pid()
-        children_by_pid = lambda pid: [child for child, parent in table.items() if parent == pid]  # noqa: E731
+        parents = parent_by_pid()
+        children_by_pid = lambda pid: [child for child, parent in parents.items() if parent == pid]  # noqa: E731
         pids = children_by_pid(os.getpid())
     # The list grows while it is iterated.
     for pid in pids:
@@ -103,13 +105,13 @@ def descendants() -> list[int]:
 class Subreaper:
     """Watches the command, its background processes, and the kernel."""
 
-    def __init__(self, report: int, outlet: int, main: int) -> None:
-        self.report = report
-        self.end_pipe = outlet
-        self.main_pid = main
-        self.main_ended = False
+    def __init__(self, report_fd: int, outlet_fd: int, main_pid: int) -> None:
+        self.report_fd = report_fd
+        self.outlet_fd = outlet_fd
+        self.main_pid = main_pid
+        self.has_main_ended = False
         self.is_draining = False
-        self.parent = os.getppid()
+        self.parent_pid = os.getppid()
 
     def reap_ended(self) -> bool:
         """Reap the processes that have ended, and return whether other processes still run."""
@@ -121,25 +123,25 @@ class Subreaper:
             if pid == 0:
                 return True
             if pid == self.main_pid:
-                self.main_ended = True
+                self.has_main_ended = True
                 self.report_line(f"exit {os.waitstatus_to_exitcode(status)}")
 
     def report_line(self, line: str) -> None:
         """Write a line to the kernel, if it still reads."""
         try:
-            os.write(self.report, f"{line}\n".encode())
+            os.write(self.report_fd, f"{line}\n".encode())
         except OSError:
             return
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, signal_number: int) -> None:
         """Send a signal to every descendant, and to the command's group while the command runs."""
         pids = descendants()
-        if not self.main_ended:
+        if not self.has_main_ended:
             # Once the command itself is gone, its id may belong to another process.
             pids = [-self.main_pid, *pids]
         for pid in pids:
             try:
-                os.kill(pid, number)
+                os.kill(pid, signal_number)
             except (ProcessLookupError, PermissionError):
                 continue
 
@@ -150,7 +152,7 @@ class Subreaper:
         while self.reap_ended() and time.monotonic() - started_at < MAX_KILL_SECONDS:
             if time.monotonic() - started_at > GRACE_SECONDS:
                 self.send_signal(signal.SIGKILL)
-            time.sleep(0.002)
+            time.sleep(POLL_SECONDS)
         self.report_line("killed")
 
     def on_terminate(self, *_: object) -> None:
@@ -170,14 +172,14 @@ class Subreaper:
         """Run until no process is left, or everything was killed."""
         is_reported = False
         while self.reap_ended():
-            if self.main_ended and not is_reported:
+            if self.has_main_ended and not is_reported:
                 is_reported = True
                 self.report_line("left " + " ".join(str(pid) for pid in descendants()))
-            sources = [0, wake_reader, self.end_pipe] if self.is_draining else [0, wake_reader]
+            sources = [0, wake_reader, self.outlet_fd] if self.is_draining else [0, wake_reader]
             ready, _, _ = select.select(sources, [], [], PARENT_CHECK_SECONDS)
             if 0 in ready and not self.run_command():
                 return
-            if os.getppid() != self.parent:
+            if os.getppid() != self.parent_pid:
                 self.end_all()
                 return
             self.discard_input(wake_reader, ready)
@@ -186,13 +188,13 @@ class Subreaper:
         """Discard wake-up bytes and the output of background processes."""
         if wake_reader in ready:
             os.read(wake_reader, 512)
-        if self.end_pipe in ready and not os.read(self.end_pipe, 65_536):
+        if self.outlet_fd in ready and not os.read(self.outlet_fd, MAX_READ_BYTES):
             self.is_draining = False
 
 
 def main() -> None:
     """Run the command given by the arguments."""
-    report, outlet = int(sys.argv[1]), int(sys.argv[2])
+    report_fd, outlet_fd = int(sys.argv[1]), int(sys.argv[2])
     shell, command = sys.argv[3], sys.argv[4]
     wake_reader, wake_writer = os.pipe()
     os.set_blocking(wake_writer, False)
@@ -202,7 +204,9 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     become_subreaper()
     runner = Subreaper(
-        report, outlet, start_command(shell, command, (report, outlet, wake_reader, wake_writer))
+        report_fd,
+        outlet_fd,
+        start_command(shell, command, (report_fd, outlet_fd, wake_reader, wake_writer)),
     )
     signal.signal(signal.SIGTERM, runner.on_terminate)
     # The pipe of the output must close when the command and its children are done.

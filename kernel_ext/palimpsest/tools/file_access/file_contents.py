@@ -29,6 +29,8 @@ _FOLDER_FLAGS = (
 _FILE_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 MAX_SNIFFED_BYTES = 8_192
+MAX_TEMPORARY_NAME_CHARS = 60
+"""Maximum characters of a file's name in that of its temporary file."""
 BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -44,7 +46,7 @@ class UnreadableForPrompt(Exception):
 
 
 @contextmanager
-def folder_of(real_path: Path, *, makes_folders: bool = False) -> Iterator[int | None]:
+def open_folder_of(real_path: Path, *, makes_folders: bool = False) -> Iterator[int | None]:
     """Yield a descriptor of a resolved path's folder, opened without following links; raises OSError.
 
     Yields None if the system cannot open files relative to a folder; the path is then compared instead.
@@ -67,16 +69,16 @@ def folder_of(real_path: Path, *, makes_folders: bool = False) -> Iterator[int |
         os.close(descriptor)
 
 
-def _open_folder(name: str, folder: int, *, makes_folders: bool) -> int:
+def _open_folder(name: str, parent_descriptor: int, *, makes_folders: bool) -> int:
     try:
-        return os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+        return os.open(name, _FOLDER_FLAGS, dir_fd=parent_descriptor)
     except FileNotFoundError:
         if not makes_folders:
             raise
-        os.mkdir(name, dir_fd=folder)
-        return os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+        os.mkdir(name, dir_fd=parent_descriptor)
+        return os.open(name, _FOLDER_FLAGS, dir_fd=parent_descriptor)
     except NotADirectoryError as error:
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        status = os.stat(name, dir_fd=parent_descriptor, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
             raise OSError(errno.ELOOP, PATH_WAS_REPLACED) from error
         raise
@@ -84,12 +86,12 @@ def _open_folder(name: str, folder: int, *, makes_folders: bool) -> int:
 
 def read_resolved_file(real_path: Path, max_bytes: int | None = None) -> bytes:
     """Return a file's content, at most ``max_bytes`` bytes; raises OSError if it is not a regular file."""
-    with folder_of(real_path) as folder:
-        name = real_path.name if folder is not None else str(real_path)
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    with open_folder_of(real_path) as folder_descriptor:
+        name = real_path.name if folder_descriptor is not None else str(real_path)
+        status = os.stat(name, dir_fd=folder_descriptor, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.ELOOP, PATH_WAS_REPLACED)
-        with os.fdopen(os.open(name, _FILE_FLAGS, dir_fd=folder), "rb") as file:
+        with os.fdopen(os.open(name, _FILE_FLAGS, dir_fd=folder_descriptor), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(errno.ELOOP, PATH_WAS_REPLACED)
             return file.read() if max_bytes is None else file.read(max_bytes)
@@ -97,51 +99,58 @@ def read_resolved_file(real_path: Path, max_bytes: int | None = None) -> bytes:
 
 def replace_resolved_file(real_path: Path, data: bytes) -> None:
     """Replace a file atomically, keeping its mode; missing folders are created. Raises OSError."""
-    with folder_of(real_path, makes_folders=True) as folder:
-        name = real_path.name if folder is not None else str(real_path)
-        temporary_name = f".{real_path.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-        if folder is None:
+    with open_folder_of(real_path, makes_folders=True) as folder_descriptor:
+        name = real_path.name if folder_descriptor is not None else str(real_path)
+        temporary_name = (
+            f".{real_path.name[:MAX_TEMPORARY_NAME_CHARS]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        )
+        if folder_descriptor is None:
             temporary_name = str(real_path.with_name(temporary_name))
         try:
-            handle = os.open(
-                temporary_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder
+            descriptor = os.open(
+                temporary_name,
+                os.O_WRONLY | os.O_CREAT | os.O_EXCL,
+                0o666,
+                dir_fd=folder_descriptor,
             )
         except PermissionError:
             # In a folder that allows no new files, an existing one may still be writable.
-            _overwrite(name, data, folder)
+            _overwrite(name, data, folder_descriptor)
             return
         try:
-            with os.fdopen(handle, "wb") as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
-                mode = _file_mode(name, folder)
+                mode = _file_mode(name, folder_descriptor)
                 if mode is not None:
                     _set_mode(file.fileno(), temporary_name, mode)
-            os.replace(temporary_name, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.replace(
+                temporary_name, name, src_dir_fd=folder_descriptor, dst_dir_fd=folder_descriptor
+            )
         except BaseException:
             with suppress(OSError):
-                os.unlink(temporary_name, dir_fd=folder)
+                os.unlink(temporary_name, dir_fd=folder_descriptor)
             raise
 
 
-def _file_mode(name: str, folder: int | None) -> int | None:
+def _file_mode(name: str, folder_descriptor: int | None) -> int | None:
     try:
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        status = os.stat(name, dir_fd=folder_descriptor, follow_symlinks=False)
     except FileNotFoundError:
         return None
     return stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
 
 
-def _set_mode(handle: int, name: str, mode: int) -> None:
+def _set_mode(descriptor: int, name: str, mode: int) -> None:
     if hasattr(os, "fchmod"):
-        os.fchmod(handle, mode)
+        os.fchmod(descriptor, mode)
     else:
         os.chmod(name, mode)  # noqa: PTH101
 
 
-def _overwrite(name: str, data: bytes, folder: int | None) -> None:
+def _overwrite(name: str, data: bytes, folder_descriptor: int | None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with os.fdopen(os.open(name, flags, 0o666, dir_fd=folder), "wb") as file:
+    with os.fdopen(os.open(name, flags, 0o666, dir_fd=folder_descriptor), "wb") as file:
         file.write(data)
 
 
@@ -151,13 +160,13 @@ def read_for_prompt(path: Path, outer_folder: Path | None, max_bytes: int) -> by
     ``outer_folder`` is the folder that must contain its real path; None for a file that the user named in
     their own settings. Raises UnreadableForPrompt with the reason, and OSError.
     """
-    real_path = name = _resolved_path(path)
+    real_path = relative_path = _resolved_path(path)
     if outer_folder is not None:
         real_folder = _resolved_path(outer_folder)
         if not real_path.is_relative_to(real_folder):
             raise UnreadableForPrompt(OUTSIDE_PROJECT)
-        name = real_path.relative_to(real_folder)
-    if is_key_file(path.name) or is_key_file(str(name)):
+        relative_path = real_path.relative_to(real_folder)
+    if is_key_file(path.name) or is_key_file(str(relative_path)):
         raise UnreadableForPrompt("it usually holds keys")
     if not stat.S_ISREG(real_path.lstat().st_mode):
         raise UnreadableForPrompt("it is no file")
@@ -172,7 +181,7 @@ def _resolved_path(path: Path) -> Path:
 
 
 def is_binary(data: bytes) -> bool:
-    """Return whether a file is binary, judged by its first 8 KiB."""
+    """Return whether a file is binary, judged by its first ``MAX_SNIFFED_BYTES`` bytes."""
     head = data[:MAX_SNIFFED_BYTES]
     if not head or any(head.startswith(bom) for bom, _ in BOMS):
         return False
@@ -229,14 +238,14 @@ class TextFile:
         return replace(self, raw_text=text.replace("\r\n", "\n").replace("\n", self.newline))
 
     def with_spans(self, spans: list[tuple[int, int, str]]) -> "TextFile":
-        r"""Replace spans (start and end in ``text``, new text), and leave every other byte unchanged."""
+        r"""Return the file with spans replaced (start and end in ``text``, new text) and every other byte unchanged."""
         removed_positions = [
             m.start() - n for n, m in enumerate(re.finditer("\r\n", self.raw_text))
         ]
         newline, raw_text = self.newline, self.raw_text
         for start, end, new in sorted(spans, reverse=True):
-            first = start + bisect_left(removed_positions, start)
-            last = end + bisect_right(removed_positions, end - 1) if end > start else first
+            raw_start = start + bisect_left(removed_positions, start)
+            raw_end = end + bisect_right(removed_positions, end - 1) if end > start else raw_start
             new_text = new.replace("\r\n", "\n").replace("\n", newline)
-            raw_text = raw_text[:first] + new_text + raw_text[last:]
+            raw_text = raw_text[:raw_start] + new_text + raw_text[raw_end:]
         return replace(self, raw_text=raw_text)

@@ -22,6 +22,7 @@ MAX_FILE_BYTES = 1_000_000
 """Maximum bytes of a ``.gitignore``. A file over a limit is not used at all, since a line that is not read may include
 files again that an earlier line ignores."""
 MAX_RULES = 5_000
+"""Maximum different rules of one ``.gitignore``."""
 MAX_ALL_RULE_BYTES = 100_000
 """Maximum bytes of all different rules together; compiling them takes about a second."""
 MAX_RULE_BYTES = 4_096
@@ -73,9 +74,9 @@ class GitignoreRules:
     def is_ignored(self, path: Path, *, is_dir: bool) -> bool:
         """Return whether the rules ignore a path; the deepest ``.gitignore`` that matches it decides."""
         for folder, patterns in reversed(self._patterns_by_folder):
-            verdict = patterns.verdict(os.fsencode(path.relative_to(folder)), is_dir=is_dir)
-            if verdict is not None:
-                return verdict
+            is_ignored = patterns.is_ignored(os.fsencode(path.relative_to(folder)), is_dir=is_dir)
+            if is_ignored is not None:
+                return is_ignored
         return False
 
 
@@ -102,7 +103,7 @@ def folder_entries(
     """Return the entries of one folder: folders first, then files, by name; empty if it is unreadable."""
     try:
         with os.scandir(folder) as entries:
-            scanned = [
+            scanned_entries = [
                 WalkEntry(Path(e.path), e.is_dir(follow_symlinks=False), e.is_symlink())
                 for e in entries
                 if e.name not in ALWAYS_SKIPPED
@@ -110,7 +111,7 @@ def folder_entries(
     except OSError:
         return []
     included_entries = []
-    for entry in scanned:
+    for entry in scanned_entries:
         is_ignored = rules.is_ignored(entry.path, is_dir=entry.is_dir)
         if not is_ignored or include_ignored:
             included_entries.append(WalkEntry(entry.path, entry.is_dir, entry.is_link, is_ignored))
@@ -121,8 +122,8 @@ def walk_files(root: Path, folder: Path, *, include_ignored: bool = False) -> It
     """Yield all files below a folder, in a stable order."""
     folders_left = [(folder, GitignoreRules.rules_at(root, folder))]
     while folders_left:
-        current, rules = folders_left.pop()
-        entries = folder_entries(current, rules, include_ignored=include_ignored)
+        current_folder, rules = folders_left.pop()
+        entries = folder_entries(current_folder, rules, include_ignored=include_ignored)
         yield from (entry for entry in entries if not entry.is_dir)
         folders_left += [
             (entry.path, rules.rules_below(entry.path))

@@ -65,17 +65,20 @@ class GitignorePatterns:
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         rules = [rule for line in lines for rule in _parsed_rules(line)]
-        runs = [(key, list(run)) for key, run in groupby(rules, lambda rule: rule.is_ignoring)]
+        runs = [
+            (is_ignoring, list(run))
+            for is_ignoring, run in groupby(rules, lambda rule: rule.is_ignoring)
+        ]
         self._rule_runs = tuple(
             _RuleRun(
-                ignores,
+                is_ignoring,
                 _any_of([rule.regex for rule in run if rule.by_name]),
                 _any_of([rule.regex for rule in run if not rule.by_name]),
             )
-            for ignores, run in reversed(runs)
+            for is_ignoring, run in reversed(runs)
         )
 
-    def verdict(self, path: bytes, *, is_dir: bool) -> bool | None:
+    def is_ignored(self, path: bytes, *, is_dir: bool) -> bool | None:
         """Return whether a path, relative to the file's folder, is ignored; None where no pattern matches it."""
         name = path.rpartition(b"/")[2]
         path_end = FOLDER_MARK if is_dir else b""
@@ -178,8 +181,8 @@ def _character_class(pattern: bytes, position: int) -> tuple[bytes, int] | None:
     is_negated = pattern.startswith((b"!", b"^"), position)
     position += is_negated
     members: set[int] = set()
-    begin = position
-    while position == begin or not pattern.startswith(b"]", position):
+    class_start = position
+    while position == class_start or not pattern.startswith(b"]", position):
         member = CLASS_MEMBER.match(pattern, position)
         if member is None:
             return None
@@ -205,8 +208,8 @@ def _character_class(pattern: bytes, position: int) -> tuple[bytes, int] | None:
 def _byte_ranges(members: list[int]) -> Iterator[bytes]:
     """Yield sorted bytes as ranges, so that a regular expression is about as long as its pattern."""
     for _, run in groupby(enumerate(members), lambda pair: pair[1] - pair[0]):
-        span = [member for _, member in run]
-        yield rb"\x%02x-\x%02x" % (span[0], span[-1])
+        range_bytes = [member for _, member in run]
+        yield rb"\x%02x-\x%02x" % (range_bytes[0], range_bytes[-1])
 
 
 def _regex(tokens: list[Token]) -> bytes:
@@ -215,16 +218,19 @@ def _regex(tokens: list[Token]) -> bytes:
     A star, or any number of folders, is followed by fixed text up to the next one: the first occurrence of that text is as
     good as any other, so no other is tried (an atomic group), except at the end.
     """
-    heads: list[bytes] = [b""]
-    branches: list[list[Token]] = [[]]
+    separators: list[bytes] = [b""]
+    token_groups: list[list[Token]] = [[]]
     for token in tokens:
         if token == "any folders" or token == "anything":
-            heads.append(rb"(?:[^\0]*?/)??" if token == "any folders" else rb"[^\0]*?")
-            branches.append([])
+            separators.append(rb"(?:[^\0]*?/)??" if token == "any folders" else rb"[^\0]*?")
+            token_groups.append([])
         else:
-            branches[-1].append(token)
-    pieces = [head + _between_folders(part) for head, part in zip(heads, branches, strict=True)]
-    return _atomic_groups(pieces)
+            token_groups[-1].append(token)
+    regex_pieces = [
+        separator + _between_folders(token_group)
+        for separator, token_group in zip(separators, token_groups, strict=True)
+    ]
+    return _atomic_groups(regex_pieces)
 
 
 def _between_folders(tokens: list[Token]) -> bytes:
@@ -239,5 +245,5 @@ def _between_folders(tokens: list[Token]) -> bytes:
 
 def _atomic_groups(regex_pieces: list[bytes]) -> bytes:
     first, *rest = regex_pieces
-    middle = b"".join(b"(?>" + group + b")" for group in rest[:-1])
+    middle = b"".join(b"(?>" + piece + b")" for piece in rest[:-1])
     return first + middle + (rest[-1] if rest else b"")

@@ -35,6 +35,9 @@ MAX_WIDE_PARTS = 2
 """Maximum path parts of a folder that always counts as wide, such as ``/`` and ``/etc``."""
 MAX_SHOWN_CHARS = 200
 """Maximum characters of an invalid path in an error message."""
+MAX_SIMILAR_NAMES = 3
+MIN_SIMILARITY = 0.5
+"""Minimum similarity (0 to 1) of a name that is proposed in place of a missing one."""
 
 Protection = Literal["key", "control"]
 
@@ -134,19 +137,19 @@ class ResolvedPath:
     is_inside: bool
 
     @property
-    def directory_pattern(self) -> str:
+    def folder_pattern(self) -> str:
         """The pattern to ask ``external_directory`` for: the folder, or the file if the folder is wide."""
-        directory = self.path if self.path.is_dir() else self.path.parent
-        if directory != self.path and is_wide(directory):
+        folder = self.path if self.path.is_dir() else self.path.parent
+        if folder != self.path and is_wide(folder):
             return str(self.path)
-        return f"{str(directory).rstrip('/')}/*"
+        return f"{str(folder).rstrip('/')}/*"
 
     @property
-    def directory_always(self) -> list[str]:
+    def always_folder_patterns(self) -> list[str]:
         """The ``external_directory`` patterns an "always" would allow; none for wide folders or wildcards."""
         if self.path.is_dir() and is_wide(self.path):
             return []
-        pattern = self.directory_pattern
+        pattern = self.folder_pattern
         return [pattern] if is_literal(pattern.removesuffix("/*")) else []
 
     def always_patterns(self, permission: str) -> list[str]:
@@ -245,12 +248,12 @@ async def resolve_permitted(
             "and is not for tools to change."
         )
     if not place.is_inside:
-        pattern = place.directory_pattern
+        pattern = place.folder_pattern
         await context.ask(
             "external_directory",
             [pattern],
             title=f"Outside the project: {place.display_path}",
-            always=place.directory_always,
+            always=place.always_folder_patterns,
         )
     return place
 
@@ -265,17 +268,21 @@ def missing_path_error(place: ResolvedPath) -> NotFound:
     if not folder.is_dir():
         return NotFound(f"There is no {place.display_path}: its folder does not exist either.")
     missing_name = recorded_name(place.path.name).lower()
-    by_lower = {name.lower(): name for name in map(recorded_name, reversed(names))}
-    similar_names = difflib.get_close_matches(missing_name, list(by_lower), n=3, cutoff=0.5)
+    names_by_lower_name = {name.lower(): name for name in map(recorded_name, reversed(names))}
+    similar_names = difflib.get_close_matches(
+        missing_name, list(names_by_lower_name), n=MAX_SIMILAR_NAMES, cutoff=MIN_SIMILARITY
+    )
     similar_names += [
         lower_name
-        for lower_name in by_lower
+        for lower_name in names_by_lower_name
         if lower_name not in similar_names
         and (missing_name in lower_name or lower_name in missing_name)
     ]
     if not similar_names:
         return NotFound(f"There is no {place.display_path}. Use list or glob to see what is there.")
-    hints = ", ".join(f"'{by_lower[lower_name]}'" for lower_name in similar_names[:3])
+    hints = ", ".join(
+        f"'{names_by_lower_name[lower_name]}'" for lower_name in similar_names[:MAX_SIMILAR_NAMES]
+    )
     return NotFound(f"There is no {place.display_path}. Close names in that folder: {hints}.")
 
 
@@ -311,11 +318,11 @@ def is_protected(permission: str, path: str) -> bool:
 @lru_cache(maxsize=4096)
 def _protection(path: str) -> Protection | None:
     name = path.rpartition("/")[2]
-    forms = _without_backup(name)
-    is_harmless = any(map(_compiled_names(HARMLESS_NAMES).match, forms))
-    has_key_name = any(map(_compiled_names(KEY_NAMES).match, forms))
+    name_forms = _possible_originals(name)
+    is_harmless = any(map(_compiled_names(HARMLESS_NAMES).match, name_forms))
+    has_key_name = any(map(_compiled_names(KEY_NAMES).match, name_forms))
     key_places, control_places = _compiled_places(KEY_PLACES), _compiled_places(CONTROL_PLACES)
-    if not is_harmless and (has_key_name or _matches_place(path, forms, key_places)):
+    if not is_harmless and (has_key_name or _matches_place(path, name_forms, key_places)):
         return "key"
     has_control_name = _compiled_names(CONTROL_NAMES).match(name) is not None
     is_control = has_control_name or _matches_place(path, [name], control_places)
@@ -327,9 +334,9 @@ def _matches_place(path: str, names: Iterable[str], places: "re.Pattern[str]") -
     return any(places.match(f"/{folder}/{name}".replace("//", "/")) for name in names)
 
 
-def _without_backup(name: str) -> list[str]:
+def _possible_originals(name: str) -> list[str]:
     """Return a name, and the names of which it may be a backup: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
-    name_forms = [name, *(name.removeprefix(start) for start in BACKUP_PREFIXES)]
+    name_forms = [name, *(name.removeprefix(prefix) for prefix in BACKUP_PREFIXES)]
     name_forms = [name_form for name_form in dict.fromkeys(name_forms) if name_form]
     for name_form in list(name_forms):
         for _ in range(MAX_BACKUP_SUFFIXES):
@@ -345,11 +352,11 @@ def _without_backup(name: str) -> list[str]:
 
 @cache
 def _compiled_names(patterns: str) -> "re.Pattern[str]":
-    ends = DATA_SUFFIXES.split()
+    suffixes = DATA_SUFFIXES.split()
     names = [
-        pattern.replace(".@", f".{end}")
+        pattern.replace(".@", f".{suffix}")
         for pattern in patterns.split()
-        for end in (ends if pattern.endswith(".@") else ends[:1])
+        for suffix in (suffixes if pattern.endswith(".@") else suffixes[:1])
     ]
     return re.compile("|".join(translate(name) for name in names), re.DOTALL)
 

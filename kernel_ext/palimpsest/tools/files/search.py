@@ -37,6 +37,7 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MAX_PATHS = 100
 MAX_HITS = 200
+"""Maximum matching lines of one search."""
 MAX_LINE_CHARS = 300
 MAX_FILE_BYTES = 20_000_000
 MAX_SEARCH_SECONDS = 20.0
@@ -193,7 +194,8 @@ def first_match(
         ) from error
 
 
-MIN_PREFILTER_CHARS = 3
+MIN_LITERAL_CHARS = 3
+"""Minimum characters of a literal by which whole files are passed over before their lines are matched."""
 BRACKET = re.compile(r"[()\[\]{}]")
 LITERAL_RUN = re.compile(r"\\[dDwWsSbB]|\\[^\w]|[\w@%&=<>~,;:'\"!/-]+|.", re.DOTALL)
 
@@ -218,7 +220,7 @@ def required_bytes(pattern: str) -> bytes | None:
         # A repeat or an option applies to the last character before it.
         run = token[:-1] if pattern[match.end() : match.end() + 1] in set("*?{") else token
         longest_literal = max(longest_literal, run, key=len)
-    return longest_literal.encode() if len(longest_literal) >= MIN_PREFILTER_CHARS else None
+    return longest_literal.encode() if len(longest_literal) >= MIN_LITERAL_CHARS else None
 
 
 @dataclass

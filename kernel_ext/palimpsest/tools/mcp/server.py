@@ -51,7 +51,7 @@ class McpServer:
         self.is_slow = False
         """Whether the last attempt to connect failed because the server did not answer in time."""
         self.is_awaited = True
-        """Whether turns wait for the connection: it was never tried, or the server was connected before."""
+        """Whether turns wait for the connection: none was tried yet, or the server was connected before."""
         self._environment = environment
         self._root = root
         self._connection: client.Connection | None = None

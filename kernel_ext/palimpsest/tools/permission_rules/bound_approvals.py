@@ -57,25 +57,27 @@ def description_change(old_description: str, new_description: str) -> str:
     """Return the unified diff between a stored description and the present one, in linear time."""
     old_lines = stored_description(old_description).splitlines()
     new_lines = stored_description(new_description).splitlines()
-    common_start = _common_lines(old_lines, new_lines)
-    end = _common_lines(old_lines[common_start:][::-1], new_lines[common_start:][::-1])
-    removed = old_lines[common_start : len(old_lines) - end]
-    added = new_lines[common_start : len(new_lines) - end]
-    first_shown = max(0, common_start - CONTEXT_LINES)
-    lines_after = old_lines[len(old_lines) - end :][:CONTEXT_LINES]
+    common_start_count = _common_line_count(old_lines, new_lines)
+    common_end_count = _common_line_count(
+        old_lines[common_start_count:][::-1], new_lines[common_start_count:][::-1]
+    )
+    old_middle = old_lines[common_start_count : len(old_lines) - common_end_count]
+    new_middle = new_lines[common_start_count : len(new_lines) - common_end_count]
+    first_shown_index = max(0, common_start_count - CONTEXT_LINES)
+    lines_after = old_lines[len(old_lines) - common_end_count :][:CONTEXT_LINES]
     changed_lines: list[str] = []
-    for equal_lines, removed_lines, added_lines in _changed_stretches(removed, added):
+    for equal_lines, removed_lines, added_lines in _changed_stretches(old_middle, new_middle):
         changed_lines += [f" {line}" for line in equal_lines]
         changed_lines += [f"-{line}" for line in removed_lines]
         changed_lines += [f"+{line}" for line in added_lines]
-    context_size = common_start - first_shown + len(lines_after)
-    old_size, new_size = context_size + len(removed), context_size + len(added)
+    context_size = common_start_count - first_shown_index + len(lines_after)
+    old_size, new_size = context_size + len(old_middle), context_size + len(new_middle)
     return "\n".join(
         [
             "--- as you allowed it",
             "+++ as it is now",
-            f"@@ -{first_shown + 1},{old_size} +{first_shown + 1},{new_size} @@",
-            *(f" {line}" for line in old_lines[first_shown:common_start]),
+            f"@@ -{first_shown_index + 1},{old_size} +{first_shown_index + 1},{new_size} @@",
+            *(f" {line}" for line in old_lines[first_shown_index:common_start_count]),
             *changed_lines,
             *(f" {line}" for line in lines_after),
         ]
@@ -90,11 +92,12 @@ def _changed_stretches(
         yield [], old_lines, new_lines
         return
     matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    for kind, i, j, k, m in matcher.get_opcodes():
-        yield (old_lines[i:j], [], []) if kind == "equal" else ([], old_lines[i:j], new_lines[k:m])
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        old_part, new_part = old_lines[old_start:old_end], new_lines[new_start:new_end]
+        yield (old_part, [], []) if kind == "equal" else ([], old_part, new_part)
 
 
-def _common_lines(old_lines: list[str], new_lines: list[str]) -> int:
+def _common_line_count(old_lines: list[str], new_lines: list[str]) -> int:
     """Return the number of equal lines at the beginning of two lists."""
     count = 0
     while count < min(len(old_lines), len(new_lines)) and old_lines[count] == new_lines[count]:

@@ -167,10 +167,10 @@ def _are_harmless(words: tuple[str, ...], options: HarmlessOptions) -> bool:
     long_options = {word[2:].partition("=")[0] for word in words[:end] if word.startswith("--")}
     if options.required_options and not options.required_options & long_options:
         return False
-    return all(_is_harmless(word, options) for word in words)
+    return all(_is_harmless_word(word, options) for word in words)
 
 
-def _is_harmless(word: str, options: HarmlessOptions) -> bool:
+def _is_harmless_word(word: str, options: HarmlessOptions) -> bool:
     if word == "--" or not word.startswith("-") or word == "-":
         return options.allows_words or word == "--"
     if word.startswith("--"):

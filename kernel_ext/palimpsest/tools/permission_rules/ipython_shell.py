@@ -46,4 +46,4 @@ def shell_commands(code: str) -> tuple[str, ...]:
     commands += [match["command"].strip().lstrip("%") for match in ALIAS_LINE.finditer(code)]
     if "get_ipython" in code and SHELL_CALL.search(code):
         commands.append(code.strip())
-    return tuple(dict.fromkeys(line for line in commands if line and not line.startswith("=")))
+    return tuple(dict.fromkeys(text for text in commands if text and not text.startswith("=")))

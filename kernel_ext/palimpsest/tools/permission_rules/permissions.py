@@ -111,6 +111,7 @@ def _split_cached(rules_key: "_RulesByIdentity") -> tuple[Rules, Rules, Rules]:
 
 
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+"""Rank of each action; the stricter one wins between layers of rules."""
 
 
 def merge_rules(*rulesets: Iterable[Rule]) -> Rules:
@@ -124,8 +125,8 @@ def last_matching_rule(permission: str, pattern: str, *rulesets: Iterable[Rule])
     Limits and locks are matched separately, and the strictest result is returned.
     """
     plain_rules, *others = _split_layers(merge_rules(*rulesets))
-    sets = (plain_rules, *(rules for rules in others if rules))
-    matches = [_last_match((permission,), pattern, rules) for rules in sets]
+    layers = (plain_rules, *(rules for rules in others if rules))
+    matches = [_last_match((permission,), pattern, rules) for rules in layers]
     return max(matches, key=lambda rule: STRICTNESS[rule.action])
 
 
@@ -143,34 +144,34 @@ def _applies_to_code(rule: Rule) -> bool:
 
 
 def _last_match(
-    names: tuple[str, ...],
+    permissions: tuple[str, ...],
     pattern: str,
     rules: Rules,
     applies: Callable[[Rule], bool] = _always_applies,
 ) -> Rule:
-    if is_protected(names[0], pattern):
-        return _last_match_of_protected(names, pattern, rules)
-    rule = _newest_match(names, pattern, rules, applies)
-    return rule or Rule(permission=names[0], pattern="*", action="ask")
+    if is_protected(permissions[0], pattern):
+        return _last_match_of_protected(permissions, pattern, rules)
+    rule = _newest_match(permissions, pattern, rules, applies)
+    return rule or Rule(permission=permissions[0], pattern="*", action="ask")
 
 
-def _last_match_of_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
+def _last_match_of_protected(permissions: tuple[str, ...], path: str, rules: Rules) -> Rule:
     """Return the last rule that names a protected file; rules that deny or ask match any spelling of the path.
 
     An allow rule for a folder or for all files does not apply to it, and cancels the rules before it,
     so that the file asks.
     """
-    ask = Rule(permission=names[0], pattern=path, action="ask")
+    ask = Rule(permission=permissions[0], pattern=path, action="ask")
     comparable, has_wide_allow = comparable_path(path), False
     for rule in reversed(rules):
-        if not _is_permission_named(rule.permission, names):
+        if not _is_permission_named(rule.permission, permissions):
             continue
         is_match = matches_pattern(path, rule.pattern)
         if rule.action != "allow":
             if is_match or matches_pattern(comparable, comparable_path(rule.pattern)):
                 return ask if has_wide_allow else rule
         elif is_match:
-            if is_total(rule) or _is_explicit_about_protected(names[0], rule.pattern):
+            if is_total(rule) or _is_explicit_about_protected(permissions[0], rule.pattern):
                 return rule
             has_wide_allow = True
     return ask
@@ -189,10 +190,10 @@ def is_total(rule: Rule) -> bool:
 
 
 def _newest_match(
-    names: tuple[str, ...], pattern: str, rules: Rules, applies: Callable[[Rule], bool]
+    permissions: tuple[str, ...], pattern: str, rules: Rules, applies: Callable[[Rule], bool]
 ) -> Rule | None:
     text = pattern.replace("\\", "/")
-    candidates = _matchers_for(names, _RulesByIdentity(rules))
+    candidates = _matchers_for(permissions, _RulesByIdentity(rules))
     for head, compiled_pattern, rule in candidates.get(text[:1], candidates[""]):
         if text.startswith(head) and compiled_pattern.fullmatch(text) and applies(rule):
             return rule
@@ -220,7 +221,7 @@ Matcher = tuple[str, "re.Pattern[str]", Rule]
 
 @lru_cache(maxsize=256)
 def _matchers_for(
-    names: tuple[str, ...], rules_key: _RulesByIdentity
+    permissions: tuple[str, ...], rules_key: _RulesByIdentity
 ) -> Mapping[str, tuple[Matcher, ...]]:
     """Return the rules for a permission, last first, by the first character of their patterns.
 
@@ -229,25 +230,27 @@ def _matchers_for(
     matchers = [
         (literal_beginning(rule.pattern), compile_wildcard(rule.pattern), rule)
         for rule in reversed(rules_key.rules)
-        if _is_permission_named(rule.permission, names)
+        if _is_permission_named(rule.permission, permissions)
     ]
-    letters = {"", *(head[:1] for head, _, _ in matchers)}
+    first_characters = {"", *(head[:1] for head, _, _ in matchers)}
     return {
-        letter: tuple(matcher for matcher in matchers if matcher[0][:1] in ("", letter))
-        for letter in letters
+        first_character: tuple(
+            matcher for matcher in matchers if matcher[0][:1] in ("", first_character)
+        )
+        for first_character in first_characters
     }
 
 
 @lru_cache(maxsize=4_096)
-def _is_permission_named(permission: str, names: tuple[str, ...]) -> bool:
+def _is_permission_named(permission: str, permissions: tuple[str, ...]) -> bool:
     """Return whether a rule's permission, which may hold wildcards, matches one of the names."""
     pattern = compile_wildcard(permission)
-    return any(pattern.fullmatch(name) is not None for name in names)
+    return any(pattern.fullmatch(name) is not None for name in permissions)
 
 
 def _with_parent(permission: str) -> tuple[str, ...]:
-    kind = PARENT_PERMISSION.get(permission)
-    return (permission,) if kind is None else (permission, kind)
+    parent = PARENT_PERMISSION.get(permission)
+    return (permission,) if parent is None else (permission, parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,49 +339,52 @@ def _decide_layer(
 
 
 def _decide_pattern(permission: str, pattern: str, rules: Rules, approved_rules: Rules) -> Verdict:
-    names = _with_parent(permission)
+    permissions = _with_parent(permission)
     applies = _applies_to_code if permission == CODE_PERMISSION else _always_applies
-    rule = _last_match(names, pattern, rules, applies)
+    rule = _last_match(permissions, pattern, rules, applies)
     if rule.action == "deny":
         return Denied(permission=permission, pattern=pattern, rule=rule)
-    answer = _approving_rule(names, pattern, approved_rules, applies) or rule
-    return Allowed() if answer.action == "allow" else MustAsk((pattern,))
+    approving_rule = _approving_rule(permissions, pattern, approved_rules, applies) or rule
+    return Allowed() if approving_rule.action == "allow" else MustAsk((pattern,))
 
 
 def _decide_shell_text(permission: str, text: str, rules: Rules, approved_rules: Rules) -> Verdict:
     """Decide a shell text: each of its commands separately, unless the exact text is allowed."""
-    names = (permission,)
+    permissions = (permission,)
     is_allowed = True
     for command in shell_rules.ruled_texts(text):
         rule = _last_match(
-            names, command, rules, shell_rules.configured_rule_applies(command, text)
+            permissions, command, rules, shell_rules.configured_rule_applies(command, text)
         )
         if rule.action == "deny":
             return Denied(permission=permission, pattern=command, rule=rule)
-        answer = _newest_match(
-            names, command, approved_rules, shell_rules.approved_rule_applies(command, text)
+        approving_rule = _newest_match(
+            permissions, command, approved_rules, shell_rules.approved_rule_applies(command, text)
         )
-        is_allowed = is_allowed and (answer or rule).action == "allow"
+        is_allowed = is_allowed and (approving_rule or rule).action == "allow"
     if is_allowed:
         return Allowed()
     exact_text = shell_rules.stored_text(text)
-    exact = shell_rules.exact_rule_applies(exact_text)
-    exact_rule = _newest_match(names, exact_text, approved_rules, exact) or _newest_match(
-        names, exact_text, rules, exact
-    )
+    applies_exactly = shell_rules.exact_rule_applies(exact_text)
+    exact_rule = _newest_match(
+        permissions, exact_text, approved_rules, applies_exactly
+    ) or _newest_match(permissions, exact_text, rules, applies_exactly)
     is_allowed = exact_rule is not None and exact_rule.action == "allow"
     return Allowed() if is_allowed else MustAsk((text,))
 
 
 def _approving_rule(
-    names: tuple[str, ...], pattern: str, approved_rules: Rules, applies: Callable[[Rule], bool]
+    permissions: tuple[str, ...],
+    pattern: str,
+    approved_rules: Rules,
+    applies: Callable[[Rule], bool],
 ) -> Rule | None:
     """Return the rule of a mode or "always" that answers; for a protected file, only mode bypass does."""
-    if is_protected(names[0], pattern):
+    if is_protected(permissions[0], pattern):
         return next((rule for rule in approved_rules if is_total(rule)), None)
     if pattern.startswith(DIGEST_PREFIX) and is_bound_pattern(pattern):
         applies = can_approve_bound
-    return _newest_match(names, pattern, approved_rules, applies)
+    return _newest_match(permissions, pattern, approved_rules, applies)
 
 
 def hidden_tools(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset[str]:
@@ -386,17 +392,18 @@ def hidden_tools(permissions: Mapping[str, str], rules: Iterable[Rule]) -> froze
 
     A tool is hidden when the last rule that names its permission denies it for ``*``.
     """
-    sets = _split_layers(rules)
+    layers = _split_layers(rules)
     return frozenset(
         tool
         for tool, permission in permissions.items()
-        if any(_is_always_denied(permission, layer) for layer in sets)
+        if any(_is_always_denied(permission, layer) for layer in layers)
     )
 
 
 def _is_always_denied(permission: str, rules: Rules) -> bool:
-    names = _with_parent(permission)
-    last = next(
-        (rule for rule in reversed(rules) if _is_permission_named(rule.permission, names)), None
+    permissions = _with_parent(permission)
+    last_rule = next(
+        (rule for rule in reversed(rules) if _is_permission_named(rule.permission, permissions)),
+        None,
     )
-    return last is not None and last.pattern == "*" and last.action == "deny"
+    return last_rule is not None and last_rule.pattern == "*" and last_rule.action == "deny"

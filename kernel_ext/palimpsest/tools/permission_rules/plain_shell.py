@@ -20,10 +20,10 @@ LEADING_KEYWORDS = frozenset([
 KEYWORDS = LEADING_KEYWORDS | {"select", "function", "coproc"}
 """Words that are not a program at the beginning of a command."""
 
-MAX_CHARS = 20_000
+MAX_PLAIN_CHARS = 20_000
 """Maximum characters of a plain text; a longer one is treated as a script."""
 
-MAX_WORDS = 200
+MAX_PLAIN_WORDS = 200
 """Maximum words of a plain text, so that every path in it can be checked."""
 
 # A tilde at the beginning of a word, or after "=" or ":", may be expanded to a folder; that of HEAD~1 is not.
@@ -61,7 +61,7 @@ class PlainCommand:
 @lru_cache(maxsize=256)
 def plain_commands(text: str) -> tuple[PlainCommand, ...] | None:
     """Return the commands of a plain text; None when it is not plain."""
-    if len(text) > MAX_CHARS or not text.replace("\n", "").replace("\t", "").isprintable():
+    if len(text) > MAX_PLAIN_CHARS or not text.replace("\n", "").replace("\t", "").isprintable():
         # Shells differ in how they treat other blanks, line breaks and control characters.
         return None
     if not text.isascii() and not _is_same_in_all_encodings(text):
@@ -76,7 +76,7 @@ class _PlainParser:
         self._words: list[str] = []
         self._start = self._end = 0
         self._separator = ";"
-        self._remaining_words = MAX_WORDS
+        self._remaining_words = MAX_PLAIN_WORDS
 
     def commands(self) -> tuple[PlainCommand, ...] | None:
         position = 0
@@ -129,5 +129,5 @@ def _unquoted_text(quoted_text: str) -> str:
 
 
 def _is_same_in_all_encodings(text: str) -> bool:
-    has_blanks = _BLANK_BYTES & set(_QUOTED.sub("", text).encode("utf-8", "replace"))
-    return _MAY_BE_SECOND_BYTE.search(text) is None and not has_blanks
+    blank_bytes = _BLANK_BYTES & set(_QUOTED.sub("", text).encode("utf-8", "replace"))
+    return _MAY_BE_SECOND_BYTE.search(text) is None and not blank_bytes

@@ -20,7 +20,7 @@ ASSIGNMENT = lazy_pattern(
     r"[A-Za-z_]\w*\+?=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s'\"\\])*(?=\s)", re.DOTALL
 )
 
-MAX_SEARCHED = 200
+MAX_SEARCHED_PLACES = 200
 """Maximum brackets in one command, and commands in one text, that are searched for hidden commands."""
 _COMMAND_START = lazy_pattern(
     r"[)}]|\{(?=\s)|\b(?:do|then|else|in|time|coproc(?:\s+\w+)?|function\s+\S+|exec|eval|command|builtin)\s"
@@ -67,10 +67,10 @@ def _assignments_and_command(simple_command: str) -> Iterator[str]:
     if command_text:
         yield command_text
         program, *arguments = command_text.split(None, 1)
-        unquoted = re.sub(r"[\\\"']", "", program)
-        if unquoted and unquoted != program:
+        unquoted_program = re.sub(r"[\\\"']", "", program)
+        if unquoted_program and unquoted_program != program:
             # A rule against a program also applies if its name is quoted.
-            yield " ".join([unquoted, *arguments])
+            yield " ".join([unquoted_program, *arguments])
 
 
 def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
@@ -79,9 +79,9 @@ def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
     These are texts after a bracket, after a shell keyword (a function's body, a case) or after a
     redirection, and a program followed by a special character. In doubt it yields more commands.
     """
-    for command in islice(commands, MAX_SEARCHED):
+    for command in islice(commands, MAX_SEARCHED_PLACES):
         tails = (command[match.end() :] for match in _COMMAND_START.finditer(command))
-        for text in (command, *islice(tails, MAX_SEARCHED)):
+        for text in (command, *islice(tails, MAX_SEARCHED_PLACES)):
             text_left = _LEADING_REDIRECTIONS.sub("", text)
             if text_left != command:
                 yield from _assignments_and_command(text_left)
@@ -112,10 +112,10 @@ def _cannot_be_checked(target: str, *, is_plain: bool) -> bool:
 
 def words_of(simple_command: str) -> list[str]:
     """Return the words of a simple command without quotes; for a plain command exactly as bash reads them."""
-    plain = plain_commands(simple_command)
-    if plain is not None and len(plain) == 1:
+    commands = plain_commands(simple_command)
+    if commands is not None and len(commands) == 1:
         # A quoted tilde is the beginning of a file name and not a home folder.
-        return [f"./{word}" if word.startswith("~") else word for word in plain[0].words]
+        return [f"./{word}" if word.startswith("~") else word for word in commands[0].words]
     try:
         return shlex.split(simple_command)
     except ValueError:

@@ -46,6 +46,7 @@ COLUMN_PROGRAMS = frozenset(["cut", "sort", "awk", "gawk", "mawk", "paste", "joi
 MAX_NAMES = 10_000
 """Maximum names that are checked in one text; a text with more asks as for a key file."""
 MAX_FOLDERS = 8
+"""Maximum folders to which a text may change that are followed."""
 MAX_NAME_CHARS = 4_096
 """Maximum characters of a path; longer ones cannot be opened."""
 UNCHECKED_PATH = ".env"
@@ -60,27 +61,28 @@ _FILE_LIST_OPTION = re.compile(r"--(?:fi|exclude-f)|-X")
 _PROCESS_DEPENDENT = re.compile(r"/(?:proc|dev)(?:/|\Z)")
 """Folders in which a name means another file for the program than for this process."""
 MAX_LINKS = 40
+"""Maximum links that are followed in one path, as in Linux."""
 
 
 def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]]:
     """Return ``(permission, path)`` for each protected file that a text visibly reads or writes."""
     commands = _commands_with_words(text, folder)
-    names: dict[tuple[str, str], None] = {}
+    uses: dict[tuple[str, str], None] = {}
     for command, words in commands:
-        names |= dict.fromkeys(("write", word) for word in _written_files(command, words))
+        uses |= dict.fromkeys(("write", word) for word in _written_files(command, words))
         if words and not _reads_no_content(words):
             read_words = (*words, *_possible_names(command, words))
-            names |= dict.fromkeys(("read", word) for word in read_words)
+            uses |= dict.fromkeys(("read", word) for word in read_words)
     folders = _reached_folders(folder, (words for _, words in commands))
     globs = ShellGlobs()
     files = [
         (permission, path)
-        for permission, name in islice(names, MAX_NAMES)
+        for permission, name in islice(uses, MAX_NAMES)
         for base in folders
         for path in _protected_paths(name, base, root, globs, must_exist=permission == "read")
         if is_protected(permission, path)
     ]
-    if len(names) > MAX_NAMES or globs.is_exhausted:
+    if len(uses) > MAX_NAMES or globs.is_exhausted:
         files.append(("read", UNCHECKED_PATH))
     return list(dict.fromkeys(files))
 
@@ -148,28 +150,29 @@ def process_dependent_paths(text: str, folder: Path) -> list[str]:
         for word in words[1:MAX_NAMES] if words and not _reads_no_content(words) else ():
             path = os.path.join(folder, os.path.expanduser(word))  # noqa: PTH111, PTH118 - any text
             is_checkable = not DEVICE.fullmatch(word) and len(path) <= MAX_NAME_CHARS
-            if is_checkable and (place := _entry_to_system(path)) is not None:
-                paths[place] = None
+            if is_checkable and (entry_path := _entry_to_system(path)) is not None:
+                paths[entry_path] = None
     return list(paths)
 
 
 def _entry_to_system(path: str) -> str | None:
     """Resolve a path up to the place where it enters ``/proc`` or ``/dev``, also by links; None where it does not."""
-    current, names, links = "/", path.split("/")[::-1], 0
-    while names:
-        name = names.pop()
+    current_path, names_left, link_count = "/", path.split("/")[::-1], 0
+    while names_left:
+        name = names_left.pop()
         if name in ("", "."):
             continue
-        current = os.path.dirname(current) if name == ".." else f"{current.rstrip('/')}/{name}"  # noqa: PTH120
-        if _PROCESS_DEPENDENT.match(current):
-            return "/".join([current, *reversed(names)])
+        inner_path = f"{current_path.rstrip('/')}/{name}"
+        current_path = os.path.dirname(current_path) if name == ".." else inner_path  # noqa: PTH120
+        if _PROCESS_DEPENDENT.match(current_path):
+            return "/".join([current_path, *reversed(names_left)])
         with suppress(OSError, ValueError):
-            target = os.readlink(current)  # noqa: PTH115 - Path.readlink changes the text
-            links += 1
-            if links > MAX_LINKS:
+            target = os.readlink(current_path)  # noqa: PTH115 - Path.readlink changes the text
+            link_count += 1
+            if link_count > MAX_LINKS:
                 return None
-            names += target.split("/")[::-1]
-            current = "/" if target.startswith("/") else os.path.dirname(current)  # noqa: PTH120
+            names_left += target.split("/")[::-1]
+            current_path = "/" if target.startswith("/") else os.path.dirname(current_path)  # noqa: PTH120
     return None
 
 

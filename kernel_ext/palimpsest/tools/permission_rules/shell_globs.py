@@ -26,30 +26,32 @@ class ShellGlobs:
 
     def __init__(self) -> None:
         self._entries_by_folder: dict[str, Mapping[str, bool]] = {}
-        self._patterns = MAX_PATTERNS
-        self._entries = MAX_ENTRIES
-        self._compared = MAX_COMPARED_NAMES
+        self._patterns_left = MAX_PATTERNS
+        self._entries_left = MAX_ENTRIES
+        self._comparisons_left = MAX_COMPARED_NAMES
         self.is_exhausted = False
         """Whether a pattern was not expanded because of a bound."""
 
     def matching_paths(self, pattern: str, base_folder: Path) -> list[str]:
         """Return the paths that a pattern matches; a relative pattern starts at ``base_folder``."""
-        self._patterns -= 1
-        if self._patterns < 0:
+        self._patterns_left -= 1
+        if self._patterns_left < 0:
             self.is_exhausted = True
             return []
         expanded = os.path.expanduser(pattern)  # noqa: PTH111 - Path.expanduser raises for unknown users
-        start = "/" if expanded.startswith("/") else str(base_folder)
+        start_folder = "/" if expanded.startswith("/") else str(base_folder)
         parts = [part for part in expanded.split("/") if part not in ("", ".")]
-        folders = [start]
+        folders = [start_folder]
         for number, part in enumerate(parts):
             is_last = number == len(parts) - 1
             folders = [
-                path for folder in folders for path in self._step(folder, part, is_last=is_last)
+                path
+                for folder in folders
+                for path in self._matching_paths_in(folder, part, is_last=is_last)
             ]
         return folders if parts else []
 
-    def _step(self, folder: str, path_part: str, *, is_last: bool) -> Iterator[str]:
+    def _matching_paths_in(self, folder: str, path_part: str, *, is_last: bool) -> Iterator[str]:
         if not any(character in path_part for character in WILDCARDS):
             path = f"{folder.rstrip('/')}/{path_part}"
             if os.path.lexists(path):
@@ -57,9 +59,9 @@ class ShellGlobs:
             return
         includes_hidden = path_part.startswith((".", "["))
         name_pattern = _compiled(path_part)
-        for name, is_folder in self._names(folder).items():
-            self._compared -= 1
-            if self._compared < 0:
+        for name, is_folder in self._names_in(folder).items():
+            self._comparisons_left -= 1
+            if self._comparisons_left < 0:
                 self.is_exhausted = True
                 return
             # A star does not match hidden files.
@@ -67,14 +69,14 @@ class ShellGlobs:
             if is_included and name_pattern.match(name):
                 yield f"{folder.rstrip('/')}/{name}"
 
-    def _names(self, folder: str) -> Mapping[str, bool]:
+    def _names_in(self, folder: str) -> Mapping[str, bool]:
         """Return the names in a folder, and whether each may be a folder."""
         if folder not in self._entries_by_folder:
             names: dict[str, bool] = {}
             with suppress(OSError, ValueError), os.scandir(folder) as entries:
                 for entry in entries:
-                    self._entries -= 1
-                    if self._entries < 0:
+                    self._entries_left -= 1
+                    if self._entries_left < 0:
                         self.is_exhausted = True
                         break
                     names[entry.name] = entry.is_symlink() or entry.is_dir()

@@ -37,9 +37,9 @@ def harmless_commands(text: str) -> frozenset[str]:
 
 def ruled_texts(text: str) -> tuple[str, ...]:
     """Return the texts to which rules are applied: each command, and the complete text if it is not plain."""
-    plain = plain_commands_of(text)
-    if plain is not None:
-        return tuple(dict.fromkeys(command.text for command in plain))
+    certain_commands = plain_commands_of(text)
+    if certain_commands is not None:
+        return tuple(dict.fromkeys(command.text for command in certain_commands))
     commands = simple_commands(text)
     return tuple(dict.fromkeys((*commands, *hidden_commands(commands), text)))
 
@@ -97,8 +97,8 @@ def always_patterns(text: str) -> list[str]:
     patterns = [widened_pattern(command) for command in plain_commands_of(text) or ()]
     if patterns and all(patterns):
         return list(dict.fromkeys(pattern for pattern in patterns if pattern is not None))
-    exact = stored_text(text)
-    return [] if has_wildcard(exact) else [exact]
+    exact_text = stored_text(text)
+    return [] if has_wildcard(exact_text) else [exact_text]
 
 
 def has_wildcard(pattern: str) -> bool:

@@ -53,21 +53,21 @@ class ShellSplitter:
         self._escapes = escapes
         """Whether backslashes escape characters in ``$'...'``."""
         self._position = 0
-        self._piece = ""
+        self._command_text = ""
         self._quote = ""
         self._is_word_start = True
         """Whether a word or comment may begin here."""
-        self._braces = 0
-        self._targets: list[str] = []
+        self._open_brace_count = 0
+        self._written_files: list[str] = []
         self._waiting_heredocs: list[_Heredoc] = []
 
     def commands_and_files(self) -> Iterator[str]:
         """Yield the commands and written files, those in substitutions first."""
         while self._position < len(self._text):
-            yield from self._step()
+            yield from self._parse_next()
         yield from self._flush_command()
 
-    def _step(self) -> Iterator[str]:
+    def _parse_next(self) -> Iterator[str]:
         text, position, char = self._text, self._position, self._text[self._position]
         if self._quote in ("'", "$'"):
             self._in_quotes(char)
@@ -81,11 +81,11 @@ class ShellSplitter:
         elif opener := self._opener():
             inner_text, inner_end = substituted_text(text, position + len(opener), opener)
             if "<<" in inner_text.replace("<<<", ""):
-                # A bracket in a heredoc inside it does not end the substitution.
+                # A bracket in a heredoc inside the substitution does not end it.
                 inner_text, inner_end = text[position + len(opener) :], len(text)
-            for reading in _possible_texts(inner_text, opener):
-                yield from ShellSplitter(reading, escapes=self._escapes).commands_and_files()
-            self._piece += opener + inner_text + ("`" if opener == "`" else ")")
+            for possible_text in _possible_texts(inner_text, opener):
+                yield from ShellSplitter(possible_text, escapes=self._escapes).commands_and_files()
+            self._command_text += opener + inner_text + ("`" if opener == "`" else ")")
             self._position, self._is_word_start = inner_end, opener == "(" and not self._quote
         elif self._quote:
             self._in_quotes(char)
@@ -108,7 +108,7 @@ class ShellSplitter:
         elif char in "'\"":
             self._quote = char
             self._take_characters(1)
-        elif char == "#" and self._is_word_start and not self._braces:
+        elif char == "#" and self._is_word_start and not self._open_brace_count:
             end = text.find("\n", position)
             self._position = len(text) if end < 0 else end
         elif char == "<" and text.startswith("<<", position):
@@ -126,13 +126,13 @@ class ShellSplitter:
     def _process_special(self, char: str) -> None:
         """Process a character outside quotes that is a redirection or brace."""
         if char == ">":
-            self._add_target()
-        elif char == "{" and self._piece.endswith("$"):
-            self._braces += 1
+            self._add_written_file()
+        elif char == "{" and self._command_text.endswith("$"):
+            self._open_brace_count += 1
         elif char == "}":
-            self._braces = max(0, self._braces - 1)
+            self._open_brace_count = max(0, self._open_brace_count - 1)
 
-    def _add_target(self) -> None:
+    def _add_written_file(self) -> None:
         match = _REDIRECT.match(self._text, self._position)
         if match is None:
             return
@@ -140,7 +140,7 @@ class ShellSplitter:
         if match[1] == "&" and re.fullmatch(r"\d+-?|-", target):
             return
         if target and not DEVICE.fullmatch(target):
-            self._targets.append(f"> {target}")
+            self._written_files.append(f"> {target}")
 
     def _heredoc_or_string(self) -> Iterator[str]:
         text, position = self._text, self._position
@@ -161,24 +161,26 @@ class ShellSplitter:
 
     def _skip_heredocs(self) -> Iterator[str]:
         """Skip the heredocs that begin here, and yield the commands in their substitutions."""
-        waiting, self._waiting_heredocs = self._waiting_heredocs, []
-        for document in waiting:
-            body: list[str] = []
-            is_known = True
+        heredocs, self._waiting_heredocs = self._waiting_heredocs, []
+        for heredoc in heredocs:
+            lines: list[str] = []
+            is_end_known = True
             while self._position < len(self._text):
-                line, is_joined = self._line(joins=not document.is_plain)
-                if (line.lstrip("\t") if document.is_tabbed else line) == document.end_word:
+                line, is_joined = self._take_heredoc_line(joins=not heredoc.is_plain)
+                if (line.lstrip("\t") if heredoc.is_tabbed else line) == heredoc.end_word:
                     break
-                body.append(line)
-                if is_joined and is_known:
-                    is_known = False
+                lines.append(line)
+                if is_joined and is_end_known:
+                    is_end_known = False
                     # The heredoc's end depends on the shell, so any line may be a command.
-                    for rest in self._text[self._position :].split("\n"):
-                        yield from ShellSplitter(rest, escapes=self._escapes).commands_and_files()
-            if not document.is_plain:
-                yield from _substituted_commands("\n".join(body), escapes=self._escapes)
+                    for possible_command in self._text[self._position :].split("\n"):
+                        yield from ShellSplitter(
+                            possible_command, escapes=self._escapes
+                        ).commands_and_files()
+            if not heredoc.is_plain:
+                yield from _substituted_commands("\n".join(lines), escapes=self._escapes)
 
-    def _line(self, *, joins: bool) -> tuple[str, bool]:
+    def _take_heredoc_line(self, *, joins: bool) -> tuple[str, bool]:
         """Consume a line of a heredoc with lines joined by backslashes; returns the line and whether any was joined."""
         line, is_joined = "", False
         while True:
@@ -199,29 +201,31 @@ class ShellSplitter:
         return None
 
     def _take_characters(self, count: int, *, is_word_start: bool = False) -> None:
-        self._piece += self._text[self._position : self._position + count]
+        self._command_text += self._text[self._position : self._position + count]
         self._position += count
         self._is_word_start = is_word_start
 
     def _flush_command(self) -> Iterator[str]:
-        yield self._piece
-        yield from self._targets
-        self._piece, self._targets = "", []
+        yield self._command_text
+        yield from self._written_files
+        self._command_text, self._written_files = "", []
 
 
-def _substituted_commands(body: str, *, escapes: bool) -> Iterator[str]:
+def _substituted_commands(heredoc_text: str, *, escapes: bool) -> Iterator[str]:
     """Yield the commands in the substitutions of a heredoc's text."""
     position = 0
-    while position < len(body):
-        opener = next((start for start in ("$(", "`") if body.startswith(start, position)), None)
-        if body[position] == "\\":
+    while position < len(heredoc_text):
+        opener = next(
+            (start for start in ("$(", "`") if heredoc_text.startswith(start, position)), None
+        )
+        if heredoc_text[position] == "\\":
             position += 2
         elif opener is None:
             position += 1
         else:
-            inner, position = substituted_text(body, position + len(opener), opener)
-            for reading in _possible_texts(inner, opener):
-                yield from ShellSplitter(reading, escapes=escapes).commands_and_files()
+            inner, position = substituted_text(heredoc_text, position + len(opener), opener)
+            for possible_text in _possible_texts(inner, opener):
+                yield from ShellSplitter(possible_text, escapes=escapes).commands_and_files()
 
 
 def _is_redirection(text: str, position: int) -> bool:
@@ -255,7 +259,11 @@ def _possible_texts(inner_text: str, opener: str) -> tuple[str, ...]:
     """Return the possible texts that a substitution runs: in backticks, backslashes escape one more level."""
     if opener != "`" or "\\" not in inner_text:
         return (inner_text,)
-    return tuple(dict.fromkeys(re.sub(hides, r"\1", inner_text) for hides in _BACKTICK_ESCAPES))
+    return tuple(
+        dict.fromkeys(
+            re.sub(escape_pattern, r"\1", inner_text) for escape_pattern in _BACKTICK_ESCAPES
+        )
+    )
 
 
 def _unquoted_word(word: str) -> str:

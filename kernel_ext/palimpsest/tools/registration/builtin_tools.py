@@ -43,7 +43,7 @@ OTHER_RESERVED_NAMES = (
 class BuiltinTool:
     """A row of the table of built-in tools."""
 
-    tool: Any
+    tool_class: Any
     """The class of the tool."""
     action: Action
     """The action of the default rule for its permission."""
@@ -58,12 +58,12 @@ class BuiltinTool:
     @property
     def name(self) -> str:
         """The name by which the model calls the tool."""
-        return str(self.tool.name)
+        return str(self.tool_class.name)
 
     @property
     def permission(self) -> str:
         """The permission that the tool asks for."""
-        return str(self.tool.permission)
+        return str(self.tool_class.permission)
 
 
 BUILTIN_TOOLS = (
@@ -104,8 +104,8 @@ Files of ``tools/file_access/paths.py`` ask in any case.
 EXPLORE_AGENT_PERMISSIONS = tuple(tool.permission for tool in BUILTIN_TOOLS if tool.explores)
 
 
-def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
-    """Return rules that deny the tools with ``changes_something``."""
+def rules_denying_changes(tools: Iterable[BuiltinTool]) -> Rules:
+    """Return rules that deny those of the tools that change something."""
     return tuple(
         rule
         for tool in tools
@@ -114,7 +114,7 @@ def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
     )
 
 
-PLAN_MODE_RULES = changing_rules(BUILTIN_TOOLS)
+PLAN_MODE_RULES = rules_denying_changes(BUILTIN_TOOLS)
 
 DENY_RULES_BY_MODE: dict[Mode, Rules] = {
     "ask": (),
@@ -128,7 +128,7 @@ DENY_RULES_BY_MODE: dict[Mode, Rules] = {
 def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
     """Create the built-in tools, except those of the application and, without a kernel, those that need one."""
     needs = ("nothing", "kernel") if kernel else ("nothing",)
-    return tuple(tool.tool() for tool in BUILTIN_TOOLS if tool.needs in needs)
+    return tuple(tool.tool_class() for tool in BUILTIN_TOOLS if tool.needs in needs)
 
 
 def is_reserved_name(name: str) -> bool:

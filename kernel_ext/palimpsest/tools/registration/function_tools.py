@@ -24,6 +24,8 @@ from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Pattern of the tool names that every provider accepts."""
 
+MAX_TITLE_CHARS = 120
+
 DOCSTRING_SECTION = re.compile(
     r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):?\s*$", re.MULTILINE
 )
@@ -54,9 +56,9 @@ class FunctionTool:
                 f"The function {self.name!r} needs a docstring: the model reads it to know when to call the tool."
             )
         self._context_parameter: str | None = None
-        self.arguments: type[BaseModel] = self._model(descriptions)
+        self.arguments: type[BaseModel] = self._arguments_model(descriptions)
 
-    def _model(self, descriptions: dict[str, str]) -> type[BaseModel]:
+    def _arguments_model(self, descriptions: dict[str, str]) -> type[BaseModel]:
         try:
             hints = typing.get_type_hints(self.function, include_extras=True)
             fields: dict[str, Any] = {}
@@ -83,7 +85,10 @@ class FunctionTool:
         """Ask for permission, call the function, and return its result as text."""
         input_text = json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
         await context.ask(
-            self.permission, [input_text], title=f"{self.name} {input_text}"[:120], always=["*"]
+            self.permission,
+            [input_text],
+            title=f"{self.name} {input_text}"[:MAX_TITLE_CHARS],
+            always=["*"],
         )
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         if self._context_parameter is not None:
@@ -111,8 +116,12 @@ class FunctionTool:
 def _argument_field(
     tool: str, parameter: inspect.Parameter, hint: Any, descriptions: dict[str, str]
 ) -> tuple[Any, Any]:
-    nameless = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY)
-    if parameter.kind in nameless:
+    kinds_without_name = (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+        parameter.POSITIONAL_ONLY,
+    )
+    if parameter.kind in kinds_without_name:
         raise UserError(
             f"The function {tool!r} cannot become a tool: its parameter {parameter.name!r} has no name to pass it by."
         )
@@ -130,8 +139,8 @@ def _split_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]
         return text.strip(), {}
     arguments: dict[str, str] = {}
     if section[1] in ("Args", "Arguments", "Parameters"):
-        following = DOCSTRING_SECTION.search(text, section.end())
-        body = text[section.end() : following.start() if following else len(text)]
+        next_section = DOCSTRING_SECTION.search(text, section.end())
+        body = text[section.end() : next_section.start() if next_section else len(text)]
         for line in body.splitlines():
             if match := DOCSTRING_ARGUMENT.match(line):
                 arguments[match[1]] = match[2].strip()

@@ -64,14 +64,15 @@ class Registry:
 
         ``switched`` is the user's choice for one turn; its key ``ALL_OTHERS`` is for all tools it does not name.
         """
-        choice = switched or {}
+        is_on_by_name = switched or {}
         hidden_names = hidden_tools(
             {name: tool.permission for name, tool in self._tools.items()}, rules
         )
         return tuple(
             self._tools[name]
             for name in self.names
-            if name not in hidden_names and choice.get(name, choice.get(ALL_OTHERS, True))
+            if name not in hidden_names
+            and is_on_by_name.get(name, is_on_by_name.get(ALL_OTHERS, True))
         )
 
     def specs(self, tools: Sequence[Tool]) -> list[ToolSpec]:
@@ -94,8 +95,8 @@ class Registry:
         if offered_tools is not None:
             tools = {tool.name: tool for tool in offered_tools}
         requested = name.strip().removeprefix("functions.")
-        by_lower = {tool_name.lower(): tool for tool_name, tool in tools.items()}
-        resolved = tools.get(requested) or by_lower.get(requested.lower())
+        tools_by_lower_name = {tool_name.lower(): tool for tool_name, tool in tools.items()}
+        resolved = tools.get(requested) or tools_by_lower_name.get(requested.lower())
         if resolved is not None:
             return resolved
         known_names = ", ".join(sorted(tools)) or "none"
@@ -113,18 +114,18 @@ class Registry:
         try:
             return tool.arguments.model_validate(values)
         except ValidationError as error:
-            return self._problems(tool, values, error)
+            return self._problems_text(tool, values, error)
 
-    def _problems(self, tool: Tool, values: dict[str, Any], error: ValidationError) -> str:
+    def _problems_text(self, tool: Tool, values: dict[str, Any], error: ValidationError) -> str:
         problems = [
             _problem_text(problem["loc"], problem["msg"], problem["type"])
             for problem in error.errors(include_url=False, include_context=False)
         ]
         problem_text = "; ".join(problems[:MAX_NAMED_PROBLEMS])
-        fields = self.spec(tool).parameters
-        required = fields.get("required", [])
+        schema = self.spec(tool).parameters
+        required = schema.get("required", [])
         expected = ", ".join(
-            name if name in required else f"{name}?" for name in fields["properties"]
+            name if name in required else f"{name}?" for name in schema["properties"]
         )
         sent_names = ", ".join(values) or "nothing"
         return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent_names}."

@@ -16,8 +16,9 @@ from palimpsest.transcript.values import ToolSpec
 
 MAX_NAMED_TOOLS = 8
 NAME_KEYED_FIELDS = {"properties", "$defs", "definitions"}
-"""Fields of a schema whose keys are names."""
+"""Fields of a schema whose keys are names of properties or of definitions."""
 VALUE_FIELDS = {"enum", "const"}
+"""Fields of a schema that hold enumerated or constant values."""
 TOO_MANY_TOOLS = (
     "{model} takes {most:,} tools at most in one request, and {count:,} are offered. Left out: {names}. Name those that "
     "are needed with --tools, take an MCP server out of palimpsest.toml, or choose another model with --model."
@@ -35,6 +36,7 @@ class ToolLimits:
     model: str
     """The model's full id, for the sentences."""
     tools: int | None = None
+    """Maximum number of tools in one request."""
     schema_chars: int | None = None
     """Maximum characters of all names, enumerated and constant values in the schema of one tool."""
 
@@ -53,29 +55,29 @@ def tools_within(
     sentences = []
     remaining_tools = list(tools)
     if max_chars is not None:
-        too_long = [
+        tools_too_long = [
             tool
             for tool in remaining_tools
             if not _is_builtin(tool) and _schema_chars(spec(tool)) > max_chars
         ]
-        remaining_tools = [tool for tool in remaining_tools if tool not in too_long]
-        if too_long:
-            names = _names_text(too_long)
+        remaining_tools = [tool for tool in remaining_tools if tool not in tools_too_long]
+        if tools_too_long:
+            names = _names_text(tools_too_long)
             sentences.append(
                 TOO_LONG_SCHEMAS.format(model=limits.model, most=max_chars, names=names)
             )
     if max_tools is not None and len(remaining_tools) > max_tools:
-        order = sorted(
+        omission_order = sorted(
             (tool for tool in remaining_tools if not _is_builtin(tool)),
             key=lambda tool: (isinstance(tool, FunctionTool), -positions_by_name.get(tool.name, 0)),
         )
-        omitted = order[: len(remaining_tools) - max_tools]
-        if omitted:
-            names, count = _names_text(omitted[::-1]), len(remaining_tools)
+        omitted_tools = omission_order[: len(remaining_tools) - max_tools]
+        if omitted_tools:
+            names, count = _names_text(omitted_tools[::-1]), len(remaining_tools)
             sentences.append(
                 TOO_MANY_TOOLS.format(model=limits.model, most=max_tools, count=count, names=names)
             )
-        remaining_tools = [tool for tool in remaining_tools if tool not in omitted]
+        remaining_tools = [tool for tool in remaining_tools if tool not in omitted_tools]
     return tuple(remaining_tools), " ".join(sentences)
 
 
@@ -85,25 +87,25 @@ def _is_builtin(tool: Tool) -> bool:
 
 def _schema_chars(spec: ToolSpec) -> int:
     """Return the number of characters of names and values in a tool's schema, without descriptions."""
-    count = 0
+    chars = 0
     unvisited: list[tuple[str, Any]] = [("", spec.parameters)]
     while unvisited:
         key, value = unvisited.pop()
         if key in VALUE_FIELDS:
             for item in value if isinstance(value, list) else [value]:
-                count += len(
+                chars += len(
                     item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
                 )
         elif isinstance(value, Mapping):
             has_names = key in NAME_KEYED_FIELDS
-            count += sum(map(len, value)) if has_names else 0
+            chars += sum(map(len, value)) if has_names else 0
             unvisited += (("" if has_names else name, item) for name, item in value.items())
         elif isinstance(value, list):
             unvisited += (("", item) for item in value)
-    return count
+    return chars
 
 
 def _names_text(tools: Sequence[Tool]) -> str:
     names = ", ".join(tool.name for tool in tools[:MAX_NAMED_TOOLS])
-    unnamed = len(tools) - MAX_NAMED_TOOLS
-    return f"{names} and {unnamed:,} more" if unnamed > 0 else names
+    unnamed_count = len(tools) - MAX_NAMED_TOOLS
+    return f"{names} and {unnamed_count:,} more" if unnamed_count > 0 else names

@@ -14,9 +14,9 @@ import markdownify
 from palimpsest.tools.web import html_tokens
 
 MAX_MARKDOWN_CHARS = 1_000_000
-"""Largest page that becomes Markdown, which takes about four seconds; a larger one becomes plain text in one second."""
+"""Maximum characters of a page that becomes Markdown, which takes about four seconds; a larger one becomes plain text in one second."""
 
-TOO_LARGE_PAGE = (
+TOO_LARGE_NOTE = (
     "(The page is too large to be put into Markdown; these are its words, without links.)"
 )
 
@@ -28,7 +28,7 @@ def to_markdown(html: str, url: str) -> str:
         # Markdownify is recursive, and slow for deep pages.
         body = _without_blank_runs(html_tokens.visible_text(page))
     elif len(page) > MAX_MARKDOWN_CHARS:
-        body = f"{TOO_LARGE_PAGE}\n\n{_without_blank_runs(html_tokens.visible_text(page))}"
+        body = f"{TOO_LARGE_NOTE}\n\n{_without_blank_runs(html_tokens.visible_text(page))}"
     else:
         body = _without_blank_runs(_converted_body(page, url))
     return body if not title or body.startswith(f"# {title}") else f"# {title}\n\n{body}"

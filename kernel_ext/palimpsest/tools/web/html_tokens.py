@@ -57,7 +57,7 @@ class HtmlReader:
     title: str = ""
     _has_unclosed_quote: bool = False
     """Whether a quote was not closed, after which each tag ends at the next angle bracket."""
-    _unclosed: set[str] = field(default_factory=set)
+    _unclosed_names: set[str] = field(default_factory=set)
     """Names of elements that are not closed in the rest of the page."""
 
     def tokens(self) -> Iterator[HtmlToken]:
@@ -115,7 +115,7 @@ class HtmlReader:
 
     def _skip_element(self, name: str, start: int, end: int) -> int:
         """Return the offset after an element that is not displayed."""
-        if name in self._unclosed or self.source.startswith("/>", end - 2):
+        if name in self._unclosed_names or self.source.startswith("/>", end - 2):
             return end
         if name in RAW_ELEMENTS:
             match = re.compile(rf"</{name}\b[^>]*>?", re.IGNORECASE).search(self.source, end)
@@ -129,7 +129,7 @@ class HtmlReader:
             depth += -1 if match[1] else 1
             if depth == 0:
                 return match.end()
-        self._unclosed.add(name)
+        self._unclosed_names.add(name)
         return end
 
 

@@ -20,10 +20,12 @@ from palimpsest.tools.web.public_addresses import IPAddress, is_local_name, is_p
 if TYPE_CHECKING:
     import httpx
 
-MAX_BYTES = 5_000_000
+MAX_BODY_BYTES = 5_000_000
 MAX_URL_CHARS = 8_000
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 MAX_ERROR_CHARS = 500
+MAX_SNIFFED_BYTES = 4_096
+"""Maximum bytes of a body in which its charset and its kind are looked for."""
 
 ACCEPT_HEADERS = {
     "markdown": "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1",
@@ -65,7 +67,7 @@ class FetchTarget:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """The response to a request."""
+    """The response to a request: a page, a file, or a redirect to ``location``."""
 
     url: str
     status: int
@@ -78,13 +80,14 @@ class FetchedPage:
 
     @property
     def is_html(self) -> bool:
-        """Whether it is an HTML page."""
+        """Whether the body is an HTML page."""
         return self.mime in ("text/html", "application/xhtml+xml")
 
     def decoded_text(self) -> str | None:
         """Return the body as text; None where it is not text."""
         may_be_text = (
-            self.mime in ("", "application/octet-stream") and b"\0" not in self.body[:4096]
+            self.mime in ("", "application/octet-stream")
+            and b"\0" not in self.body[:MAX_SNIFFED_BYTES]
         )
         if not may_be_text and not TEXT_TYPE.fullmatch(self.mime):
             return None
@@ -93,9 +96,9 @@ class FetchedPage:
 
 def decode_body(body: bytes, declared_charset: str | None) -> str:
     """Return a body decoded by its declared charset or, where that is wrong or missing, by the likely one."""
-    meta = META_CHARSET.search(body[:4096])
-    charsets = [declared_charset, meta[1].decode("ascii") if meta else None]
-    for name in [*(header for header in charsets if header), "utf-8-sig"]:
+    meta_charset = META_CHARSET.search(body[:MAX_SNIFFED_BYTES])
+    charsets = [declared_charset, meta_charset[1].decode("ascii") if meta_charset else None]
+    for name in [*(charset for charset in charsets if charset), "utf-8-sig"]:
         try:
             return body.decode(name)
         except (LookupError, ValueError):
@@ -106,9 +109,9 @@ def decode_body(body: bytes, declared_charset: str | None) -> str:
 
 def _is_mostly_utf8(body: bytes) -> bool:
     """Return whether the bytes are UTF-8 except for a few, as in a truncated or mixed page."""
-    invalid = body.decode("utf-8", errors="replace").count("\N{REPLACEMENT CHARACTER}")
-    non_ascii = sum(byte > 127 for byte in body)
-    return invalid * 4 < non_ascii
+    invalid_count = body.decode("utf-8", errors="replace").count("\N{REPLACEMENT CHARACTER}")
+    non_ascii_count = sum(byte > 127 for byte in body)
+    return invalid_count * 4 < non_ascii_count
 
 
 async def system_lookup(host: str, port: int) -> Sequence[str]:
@@ -133,8 +136,8 @@ async def resolve_target(url: str, lookup: Lookup = system_lookup) -> FetchTarge
         # The proxy resolves the name, so the address is unknown here.
         address, is_private = None, is_local_name(host)
     else:
-        literal = [literal_address] if literal_address is not None else []
-        addresses = literal or await _resolved_addresses(host, port, lookup)
+        literal_addresses = [literal_address] if literal_address is not None else []
+        addresses = literal_addresses or await _resolved_addresses(host, port, lookup)
         address, is_private = str(addresses[0]), not all(map(is_public, addresses))
     return FetchTarget(clean_url, scheme, netloc, host, address, is_private, proxy)
 
@@ -170,11 +173,11 @@ async def _resolved_addresses(host: str, port: int, lookup: Lookup) -> list[IPAd
         raise FetchRefused(
             f"There is no machine called {host!r}, or it cannot be looked up here."
         ) from error
-    valid = [number for number in map(parse_address, addresses) if number is not None]
-    if not valid:
+    valid_addresses = [address for address in map(parse_address, addresses) if address is not None]
+    if not valid_addresses:
         raise FetchRefused(f"There is no machine called {host!r}.")
     # IPv4 first: IPv6 addresses are also returned to a machine that has no IPv6.
-    return sorted(valid, key=lambda number: number.version)
+    return sorted(valid_addresses, key=lambda address: address.version)
 
 
 def _proxy_for(scheme: str, host: str) -> str | None:
@@ -192,7 +195,7 @@ class Fetcher:
     the maximum size in memory, plus one decompressed chunk.
     """
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_BODY_BYTES) -> None:
         self._max_bytes = max_bytes
         self._ssl_context: ssl.SSLContext | None = None
 
@@ -203,13 +206,13 @@ class Fetcher:
         started_at = time.monotonic()
         received_bytes = 0
 
-        def count(size: int) -> None:
+        def store_count(size: int) -> None:
             nonlocal received_bytes
             received_bytes = size
 
         try:
             async with asyncio.timeout(seconds):
-                return await self._fetch(httpx, target, format_, started_at, count)
+                return await self._fetch(httpx, target, format_, started_at, store_count)
         except TimeoutError as error:
             progress = f"{received_bytes:,} bytes" if received_bytes else "nothing"
             sentence = f"No whole answer within {seconds:g} s; {progress} had come."
@@ -219,7 +222,7 @@ class Fetcher:
             raise FetchRefused(f"The page could not be fetched: {reason}.") from error
 
     async def _fetch(
-        self, httpx: Any, target: FetchTarget, format_: str, started_at: float, count: Any
+        self, httpx: Any, target: FetchTarget, format_: str, started_at: float, store_count: Any
     ) -> FetchedPage:
         url, headers, extensions = _request_parts(target)
         headers["Accept"] = ACCEPT_HEADERS[format_]
@@ -232,7 +235,7 @@ class Fetcher:
             if location and response.status_code in REDIRECT_STATUSES:
                 location = urljoin(target.url, location)
             else:
-                location, body = None, await self._read_body(response, count)
+                location, body = None, await self._read_body(response, store_count)
                 if response.status_code >= 400:
                     raise FetchRefused(_failure_text(response, body, mime, charset))
             seconds = time.monotonic() - started_at
@@ -253,19 +256,19 @@ class Fetcher:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"},
         )
 
-    async def _read_body(self, response: "httpx.Response", count: Any) -> bytes:
+    async def _read_body(self, response: "httpx.Response", store_count: Any) -> bytes:
         stated_length = response.headers.get("content-length", "")
         if stated_length.isdecimal() and int(stated_length) > self._max_bytes:
-            raise FetchRefused(self._too_large(f"has {int(stated_length):,} bytes"))
+            raise FetchRefused(self._too_large_text(f"has {int(stated_length):,} bytes"))
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
-            count(len(body))
+            store_count(len(body))
             if len(body) > self._max_bytes:
-                raise FetchRefused(self._too_large(f"has more than {self._max_bytes:,} bytes"))
+                raise FetchRefused(self._too_large_text(f"has more than {self._max_bytes:,} bytes"))
         return bytes(body)
 
-    def _too_large(self, size_text: str) -> str:
+    def _too_large_text(self, size_text: str) -> str:
         return f"The file {size_text}; at most {self._max_bytes:,} are fetched. Download it with the python tool or bash."
 
 

@@ -34,7 +34,7 @@ PRIVATE_NETWORK = "private_network"
 DEFAULT_TIMEOUT_SECONDS = 30.0
 MAX_TIMEOUT_SECONDS = 120.0
 MAX_CONVERSION_SECONDS = 30.0
-"""Time limit of the conversion; 5 MB of HTML take about four seconds on an idle machine."""
+"""Maximum time for the conversion; 5 MB of HTML take about four seconds on an idle machine."""
 MAX_REDIRECTS = 10
 
 Format = Literal["markdown", "text", "html"]
@@ -134,18 +134,20 @@ def _is_same_page(old_url: str, new_url: str) -> bool:
 async def _page_outcome(page: FetchedPage, format_: Format, context: ToolContext) -> ToolOutcome:
     title = page.url
     metadata = {"url": page.url, "status": page.status, "mime": page.mime}
-    size = len(page.body)
+    byte_count = len(page.body)
     if page.mime in SIGNATURES:
-        work = functools.partial(fit_attachment, page.body, page.mime, title, "its sender says.")
-        converted = await run_in_thread(context.abort, work)
+        fit_body = functools.partial(
+            fit_attachment, page.body, page.mime, title, "its sender says."
+        )
+        fitted_file = await run_in_thread(context.abort, fit_body)
         name = urlsplit(title).path.rpartition("/")[2] or None
-        file = Attachment(mime=converted.mime, filename=name, url=converted.url)
-        output = f"{title} ({converted.mime}, {len(converted.data):,} bytes) is attached. {converted.note}"
-        return ToolOutcome(title, output.rstrip(), metadata, (file,))
+        attachment = Attachment(mime=fitted_file.mime, filename=name, url=fitted_file.url)
+        output = f"{title} ({fitted_file.mime}, {len(fitted_file.data):,} bytes) is attached. {fitted_file.note}"
+        return ToolOutcome(title, output.rstrip(), metadata, (attachment,))
     text = page.decoded_text()
     if text is None:
         raise UserError(
-            f"{page.url} is a file of type {page.mime} with {size:,} bytes, which cannot be shown as text. "
+            f"{page.url} is a file of type {page.mime} with {byte_count:,} bytes, which cannot be shown as text. "
             "Download it with the python tool or bash."
         )
     if page.is_html and format_ != "html":

@@ -66,7 +66,7 @@ class CellResult(Value):
     removed: dict[str, Any] | None = None
     """A deleted cell in the format of a notebook file, with its outputs as far as they fit."""
     elsewhere: bool | None = None
-    """True where another page made it than the one that was asked first, which shows the notebook as it was before."""
+    """True where another page than the one that was asked first made the change; that one shows the old notebook."""
 
 
 ReviewState = Literal["proposed", "open", "accepted", "rejected"]
@@ -139,7 +139,7 @@ class CellHistory(Value):
     """The execution count of the cell's newest run; None where it is unknown."""
     changes: tuple[WrittenCell, ...] = ()
     is_elsewhere: bool = False
-    """Whether they are of another session of the project than the one that was asked about."""
+    """Whether the changes are of another session of the project than the one that was asked about."""
 
 
 def undoing_changes(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
@@ -148,16 +148,16 @@ def undoing_changes(changes: Iterable[MadeChange]) -> tuple[CellChange, ...]:
 
 
 def _inverse(change: MadeChange) -> CellChange:
-    change_cell = partial(CellChange, cell=change.cell, kind=change.kind)
+    cell_change = partial(CellChange, cell=change.cell, kind=change.kind)
     old, new = change.old or "", change.new or ""
     match change.action:
         case "insert":
-            return change_cell(action="delete", old=new)
+            return cell_change(action="delete", old=new)
         case "edit":
-            return change_cell(action="edit", old=new, new=old)
+            return cell_change(action="edit", old=new, new=old)
         case "move":
-            return change_cell(action="move", after=change.was_after, old=change.old)
+            return cell_change(action="move", after=change.was_after, old=change.old)
         case "delete":
-            return change_cell(
+            return cell_change(
                 action="insert", after=change.was_after, new=old, restored=change.removed
             )

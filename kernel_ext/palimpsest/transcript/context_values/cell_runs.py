@@ -19,12 +19,13 @@ NotebookDetail = Literal["none", "errors", "all"]
 
 HIDDEN_TAG = "agent-hidden"
 """The cell tag that keeps a cell, its output and its errors from the agent."""
+SOURCE_HASH_CHARS = 12
 MAX_TAG_DEPTH = 5
 """Maximum depth to which a cell's metadata is searched for tags."""
-_SEPARATOR = re.compile(r"[\s,;]+")
+_TAG_SEPARATOR = re.compile(r"[\s,;]+")
 SEEN_KEY = "seen"
 """Key in the metadata of a call's state: hashes of the sources that its output shows the model, by cell id."""
-_PROMPT = re.compile(r"\s*%{1,2}agent\b")
+_PROMPT_MAGIC = re.compile(r"\s*%{1,2}agent\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +83,14 @@ class NotebookRuns:
 
 def is_prompt_cell(source: str) -> bool:
     """Return whether a cell prompts the agent, so that its session has the prompt and the answer."""
-    return _PROMPT.match(source) is not None
+    return _PROMPT_MAGIC.match(source) is not None
 
 
 def source_hash(source: str) -> str:
     """Return a hash of a source, equal for sources that differ only in blank space around them."""
-    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()[
+        :SOURCE_HASH_CHARS
+    ]
 
 
 def is_same_source(first: str, second: str) -> bool:
@@ -112,6 +115,6 @@ def names_hidden_tag(tags: Any) -> bool:
     """Return whether tags, as a list or as one text, contain the tag ``agent-hidden``."""
     texts = [tags] if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
     return any(
-        isinstance(text, str) and HIDDEN_TAG in _SEPARATOR.split(text.strip().lower())
+        isinstance(text, str) and HIDDEN_TAG in _TAG_SEPARATOR.split(text.strip().lower())
         for text in texts
     )

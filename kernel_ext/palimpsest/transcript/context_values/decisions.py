@@ -89,10 +89,10 @@ class Decision(Value):
 
 def pictures_of(decision: Decision) -> dict[str, dict[str, Any]]:
     """Return the pictures that a decision changes or leaves out, by index; empty for a damaged record."""
-    numbers = decision.numbers.get(PICTURES) if decision.rule == PICTURES_RULE else None
-    if not isinstance(numbers, dict):
+    pictures = decision.numbers.get(PICTURES) if decision.rule == PICTURES_RULE else None
+    if not isinstance(pictures, dict):
         return {}
-    return {str(place): picture for place, picture in numbers.items() if isinstance(picture, dict)}
+    return {str(index): picture for index, picture in pictures.items() if isinstance(picture, dict)}
 
 
 def undone_compactions(decisions: Iterable[Decision]) -> frozenset[str]:
@@ -112,6 +112,7 @@ class Facts(Value):
     """The inputs of the rules that decide, recorded so that the same decisions can be made again."""
 
     now: int
+    """Milliseconds since 1970."""
     estimator: str
     calibration: float = 1.0
     """Ratio of real to estimated tokens, from the usage the provider reported."""
@@ -211,18 +212,20 @@ class _DecisionStack:
 
     def add(self, position: int, decision: Decision) -> None:
         if decision.action == "restore":
-            undone = self._take_decision(decision.rule)
+            undone_decision = self._pop_decision(decision.rule)
             is_by_user = not decision.rule.startswith((PRUNE_RULE, OWN_POLICY))
-            self.is_restored = is_by_user and (undone is None or undone.action != "pin")
+            self.is_restored = is_by_user and (
+                undone_decision is None or undone_decision.action != "pin"
+            )
         elif decision.action == "pin" or decision.action in REDUCTIONS:
             if is_of_own_policy(decision):
                 # A policy's new decision about a part replaces its earlier one.
-                self._take_decision(decision.rule)
+                self._pop_decision(decision.rule)
             self.decisions.append((position, decision))
             # A decision about pictures does not undo what the user restored.
             self.is_restored = self.is_restored and decision.rule == PICTURES_RULE
 
-    def _take_decision(self, rule: str) -> Decision | None:
+    def _pop_decision(self, rule: str) -> Decision | None:
         """Remove and return the newest decision that a restoring rule applies to."""
         for position in range(len(self.decisions) - 1, -1, -1):
             decision = self.decisions[position][1]
@@ -262,14 +265,16 @@ class EffectiveDecisions:
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
         self._stacks: dict[str, _DecisionStack] = {}
         for position, decision in enumerate(decisions):
-            name = decision.part_id or decision.message_id
-            if name is not None:
-                self._stacks.setdefault(name, _DecisionStack()).add(position, decision)
+            subject_id = decision.part_id or decision.message_id
+            if subject_id is not None:
+                self._stacks.setdefault(subject_id, _DecisionStack()).add(position, decision)
         stacks = self._stacks.items()
-        self.edited_ids = frozenset(name for name, stack in stacks if stack.edits())
-        """Parts and messages that the user pinned or excluded."""
-        self.restored_ids = frozenset(name for name, stack in stacks if stack.is_restored)
-        """Parts and messages that the user restored."""
+        self.edited_ids = frozenset(subject_id for subject_id, stack in stacks if stack.edits())
+        """Ids of the parts and messages that the user pinned or excluded."""
+        self.restored_ids = frozenset(
+            subject_id for subject_id, stack in stacks if stack.is_restored
+        )
+        """Ids of the parts and messages that the user restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the reduction that applies to a part."""
@@ -289,9 +294,9 @@ class EffectiveDecisions:
         edit = self._edit_of(part_id, message_id)
         return edit is not None and edit.action == "pin"
 
-    def edit(self, name: str) -> Decision | None:
+    def edit(self, part_or_message_id: str) -> Decision | None:
         """Return the newest pin or exclusion of exactly this part or message."""
-        stack = self._stacks.get(name)
+        stack = self._stacks.get(part_or_message_id)
         edits = stack.edits() if stack is not None else []
         return edits[-1][1] if edits else None
 
@@ -299,7 +304,11 @@ class EffectiveDecisions:
         """Return the newest pin or exclusion that applies to a part."""
         if part_id not in self.edited_ids and message_id not in self.edited_ids:
             return None
-        stacks = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
+        stacks = (
+            self._stacks.get(part_or_message_id)
+            for part_or_message_id in (part_id, message_id)
+            if part_or_message_id is not None
+        )
         edits = [edit for stack in stacks if stack is not None for edit in stack.edits()]
         return max(edits, key=lambda edit: edit[0])[1] if edits else None
 
@@ -318,17 +327,17 @@ def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]
     }
 
 
-def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
-    """Return the parts that nothing may reduce: those that the user pinned, alone or by message."""
+def pinned_part_ids(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
+    """Return the ids of the parts that nothing may reduce: those that the user pinned, alone or by message."""
     effective = EffectiveDecisions(decisions)
-    edited = effective.edited_ids
+    edited_ids = effective.edited_ids
     return frozenset(
         part.id
         for message in messages
         for part in message.parts
         if (
             effective.is_pinned(part.id, message.id)
-            if part.id in edited or message.id in edited
+            if part.id in edited_ids or message.id in edited_ids
             else is_marked_pinned(part)
         )
     )
@@ -339,5 +348,5 @@ def is_marked_pinned(part: Part) -> bool:
     if part.type == "text" or part.type == "tool":
         return part.pinned
     # A newer version may pin more: unknown fields are kept.
-    unknown = part.__pydantic_extra__
-    return bool(unknown and unknown.get("pinned"))
+    unknown_fields = part.__pydantic_extra__
+    return bool(unknown_fields and unknown_fields.get("pinned"))

@@ -28,6 +28,8 @@ BROKEN_NOTEBOOK_MESSAGE = (
     "{name} is a broken notebook that names the tag agent-hidden or a cell that the user keeps from you, so which of its "
     "text you may read cannot be told, and none is shown. The user can save it anew in Jupyter."
 )
+MAX_START_CHARS = 1_000
+"""Characters in which a notebook's first bracket is searched."""
 _TAG = re.compile(re.escape(HIDDEN_TAG), re.IGNORECASE)
 _TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 
@@ -122,7 +124,10 @@ def _names_hidden(text: str, hidden_runs: HiddenRuns) -> bool:
 def _looks_like_notebook(text: str, name: str) -> bool:
     if name.lower().endswith(".ipynb"):
         return True
-    starts_as_json = text[:1_000].replace("\0", "").lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
+    starts_as_json = text[:MAX_START_CHARS].replace("\0", "").lstrip("\ufeff \t\r\n")[:1] in (
+        "{",
+        "[",
+    )
     clean_text = text.replace("\0", "") if "\0" in text else text
     return starts_as_json and ('"cells"' in clean_text or '"cell_type"' in clean_text)
 
@@ -134,7 +139,7 @@ class _UnclosedBracket:
     start: int
     parent_key: str
     """The key whose value the object or list is; in a list, the key of that list."""
-    in_cells: bool
+    is_in_cell_list: bool
     key: str = ""
     is_cell: bool = False
 
@@ -144,24 +149,24 @@ def _hidden_spans(text: str, hidden_runs: HiddenRuns) -> list[tuple[int, int, st
     spans: list[tuple[int, int, str]] = []
     stack: list[_UnclosedBracket] = []
     for token in _TOKEN.finditer(text):
-        sign = token[0][0]
-        if sign == '"':
+        character = token[0][0]
+        if character == '"':
             if token[2] and stack:
                 stack[-1].key = json.loads(f'"{token[1]}"') if "\\" in token[1] else token[1]
                 stack[-1].is_cell |= stack[-1].key == "cell_type"
-        elif sign in "{[":
+        elif character in "{[":
             outer = stack[-1] if stack else None
             parent_key = (outer.key or outer.parent_key) if outer is not None else ""
-            is_in_cells = (
+            is_in_cell_list = (
                 outer is not None and text[outer.start] == "[" and outer.parent_key == "cells"
             )
-            stack.append(_UnclosedBracket(token.start(), parent_key, is_in_cells))
+            stack.append(_UnclosedBracket(token.start(), parent_key, is_in_cell_list))
         else:
             bracket = stack.pop()
-            if sign == "]":
+            if character == "]":
                 continue
             span = (bracket.start, token.end())
-            if bracket.in_cells or bracket.is_cell:
+            if bracket.is_in_cell_list or bracket.is_cell:
                 if is_hidden_cell(json.loads(text[slice(*span)]), hidden_runs):
                     spans.append((*span, CELL_PLACEHOLDER))
             elif bracket.parent_key == "widgets" and stack and stack[-1].parent_key == "metadata":

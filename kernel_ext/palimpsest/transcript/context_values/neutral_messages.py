@@ -75,15 +75,19 @@ Block = Annotated[
 ]
 
 
-_KINDS = frozenset({TextBlock, ReasoningBlock, MediaBlock, CallBlock, ResultBlock})
+_BLOCK_TYPES = frozenset({TextBlock, ReasoningBlock, MediaBlock, CallBlock, ResultBlock})
 
 
-def _blocks(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+def _accept_blocks(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """Accept blocks unchecked: a request is made of hundreds, each validated when it was made."""
-    return value if type(value) is tuple and _KINDS.issuperset(map(type, value)) else check(value)
+    return (
+        value
+        if type(value) is tuple and _BLOCK_TYPES.issuperset(map(type, value))
+        else check(value)
+    )
 
 
-Blocks = Annotated[tuple[Block, ...], WrapValidator(_blocks)]
+Blocks = Annotated[tuple[Block, ...], WrapValidator(_accept_blocks)]
 
 
 Stop = Literal["stop", "length", "calls", "paused", "error", "aborted"]

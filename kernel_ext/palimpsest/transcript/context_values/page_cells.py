@@ -49,5 +49,5 @@ class CellsWanted:
     cell: str | None = None
     """Only the cell with this id; None means all."""
     output_chars: int = 0
-    """Characters of each output's text; 0 leaves outputs out."""
+    """Maximum characters of each output's text; 0 leaves outputs out."""
     images: bool = False

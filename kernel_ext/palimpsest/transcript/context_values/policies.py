@@ -37,7 +37,7 @@ class TruncatePolicy(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _older(cls, data: Any) -> Any:
+    def _with_older_values(cls, data: Any) -> Any:
         """Add to a recorded policy of an older version the values that applied before a field existed."""
         is_older = isinstance(data, dict) and {"max_lines", "direction", "recall"} <= data.keys()
         return {"task": False, "share_counted": "bytes"} | data if is_older else data
@@ -249,7 +249,7 @@ class RecoveryPolicy(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _older(cls, data: Any) -> Any:
+    def _with_older_values(cls, data: Any) -> Any:
         """Add to a policy that was recorded before ``results_counted`` existed the value that applied then."""
         older_fields = {"compactions", "result_form", "recall"}
         is_older = isinstance(data, dict) and older_fields <= data.keys()

@@ -91,27 +91,30 @@ def why_pruned(rule: PruneRule, numbers: Numbers) -> str:
         case "none":
             return ""
         case "opencode":
-            return _opencode(numbers)
+            return _opencode_sentences(numbers)
         case "cache-ttl":
-            return _cache_ttl(numbers)
+            return _cache_ttl_sentences(numbers)
         case "batch":
-            return joined_sentences(_which_outputs(numbers), _why_now(numbers), _at_once(numbers))
+            return joined_sentences(
+                _outputs_sentence(numbers), _time_sentence(numbers), _batch_sentence(numbers)
+            )
         case _:
             assert_never(rule)
 
 
-def _opencode(numbers: Numbers) -> str:
-    protect = number_text(numbers, "protect_tokens")
+def _opencode_sentences(numbers: Numbers) -> str:
+    tokens = number_text(numbers, "protect_tokens")
     reached_tokens = number_text(numbers, "reached_tokens")
-    if not protect:
+    if not tokens:
         return ""
     position = f" (it stood at {reached_tokens})" if reached_tokens else ""
     return joined_sentences(
-        f"Older than the newest {protect} tokens of tool output{position}.", _at_once(numbers)
+        f"Older than the newest {tokens} tokens of tool output{position}.",
+        _batch_sentence(numbers),
     )
 
 
-def _cache_ttl(numbers: Numbers) -> str:
+def _cache_ttl_sentences(numbers: Numbers) -> str:
     age = number_of(numbers, "cache_age_seconds")
     if age is None:
         return kept_ends_text(numbers)
@@ -119,18 +122,18 @@ def _cache_ttl(numbers: Numbers) -> str:
     return joined_sentences(sentence, kept_ends_text(numbers))
 
 
-def _which_outputs(numbers: Numbers) -> str:
+def _outputs_sentence(numbers: Numbers) -> str:
     match numbers.get("reason"):
         case "read-again":
             return "The same file was read again later."
         case "changed":
             return "The file was changed later."
         case _:
-            protect = number_text(numbers, "protect_tokens")
-            return f"Older than the newest {protect} tokens of tool output." if protect else ""
+            tokens = number_text(numbers, "protect_tokens")
+            return f"Older than the newest {tokens} tokens of tool output." if tokens else ""
 
 
-def _why_now(numbers: Numbers) -> str:
+def _time_sentence(numbers: Numbers) -> str:
     if numbers.get("cold"):
         return "The provider's cache was cold, so that a change cost nothing."
     used_tokens = number_text(numbers, "used_tokens")
@@ -140,9 +143,10 @@ def _why_now(numbers: Numbers) -> str:
     return f"The request had grown to {used_tokens} tokens, and from {start_tokens} on old outputs are cleared."
 
 
-def _at_once(numbers: Numbers) -> str:
-    batch, least = number_text(numbers, "batch_tokens"), number_text(numbers, "minimum_tokens")
-    if not batch:
+def _batch_sentence(numbers: Numbers) -> str:
+    batch_tokens = number_text(numbers, "batch_tokens")
+    minimum_tokens = number_text(numbers, "minimum_tokens")
+    if not batch_tokens:
         return ""
-    worth = f" ({least} are the least that is worth a change)" if least else ""
-    return f"{batch} tokens went at once{worth}."
+    minimum = f" ({minimum_tokens} are the least that is worth a change)" if minimum_tokens else ""
+    return f"{batch_tokens} tokens went at once{minimum}."

@@ -58,7 +58,9 @@ _CLAUDE_MINIMUMS = (
     (re.compile(r"(opus-4-[56]|haiku-4-5)"), 4_096),
     (re.compile(r"(haiku|sonnet-4-6)"), 2_048),
 )
-"""Tokens by the model's name; 1,024 for all others."""
+"""Tokens by the model's name."""
+_USUAL_CLAUDE_MINIMUM = 1_024
+"""Tokens for all other names."""
 
 
 def cache_rules(model: str) -> CacheRules:
@@ -74,7 +76,7 @@ def _cache_rules(provider: str, name: str) -> CacheRules:
     if provider_profile.family == "anthropic":
         dashed_name = name.replace(".", "-")
         minimums = (tokens for model, tokens in _CLAUDE_MINIMUMS if model.search(dashed_name))
-        minimum = next(minimums, 1_024)
+        minimum = next(minimums, _USUAL_CLAUDE_MINIMUM)
         return CacheRules(minimum, marks_end=True, starts_anew_by_thinking=True, source=_CLAUDE)
     if provider_profile.family == "openai":
         return _OPENAI

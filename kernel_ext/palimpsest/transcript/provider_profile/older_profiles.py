@@ -27,9 +27,9 @@ def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
     """Return the profile of a model in a request of this projection."""
     if projection >= ONE_TABLE_PROJECTION:
         return profile(ref)
-    order = TURN_ORDER_OF_FAMILY[openclaw_family(ref.provider.lower(), ref.name.lower())]
-    same_form = profile(_model_of_same_form(ref))
-    return replace(same_form, turn_order=order, name=(ref.provider, ref.name))
+    turn_order = TURN_ORDER_OF_FAMILY[openclaw_family(ref.provider.lower(), ref.name.lower())]
+    current_profile = profile(_model_of_same_form(ref))
+    return replace(current_profile, turn_order=turn_order, name=(ref.provider, ref.name))
 
 
 def _model_of_same_form(ref: ModelRef) -> ModelRef:

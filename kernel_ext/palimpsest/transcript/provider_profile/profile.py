@@ -42,7 +42,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 
 ID_RULE_ORDER: tuple[IdRule, ...] = ("any", "short", "words", "short_words", "nine")
 MAX_SHORT_ID_CHARS = 40
-NINE_CHARS = 9
+NINE_ID_CHARS = 9
 NO_LETTER_OR_DIGIT = re.compile(r"[^a-zA-Z0-9]")
 NO_WORD = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -106,34 +106,37 @@ def profile(ref: ModelRef) -> ProviderProfile:
 
 @lru_cache(maxsize=1_024)
 def _profile(provider: str, name: str) -> ProviderProfile:
-    model_family = _family_by_name(provider, name)
-    wire = _wire(provider, model_family)
-    row, template = WIRES[wire], FAMILIES[model_family]
-    has_many_system_messages = row.leading_role == template.leading_role == "systems"
-    overlaid = {
-        "id_rule": stricter_id_rule(row.id_rule, template.id_rule),
-        "turn_order": max(row.turn_order, template.turn_order, key=TURN_ORDERS.index),
+    family = _family_by_name(provider, name)
+    wire = _wire(provider, family)
+    wire_row, family_row = WIRES[wire], FAMILIES[family]
+    has_many_system_messages = wire_row.leading_role == family_row.leading_role == "systems"
+    overlaid_fields = {
+        "id_rule": stricter_id_rule(wire_row.id_rule, family_row.id_rule),
+        "turn_order": max(wire_row.turn_order, family_row.turn_order, key=TURN_ORDERS.index),
         "leading_role": "systems" if has_many_system_messages else "system",
         "media_in_results": min(
-            row.media_in_results, template.media_in_results, key=MEDIA_ORDER.index
+            wire_row.media_in_results, family_row.media_in_results, key=MEDIA_ORDER.index
         ),
-        "cache_marks": "none" if template.cache_marks == "none" else row.cache_marks,
-        "schema_subset": "json_schema" if row.translates_schemas else template.schema_subset,
-        "needs_answer_after_results": row.needs_answer_after_results
-        or template.needs_answer_after_results,
-        "calls_need_thinking": template.calls_need_thinking,
-        "letter_first": row.letter_first or template.letter_first,
-        "restricted_property_names": row.restricted_property_names
-        or template.restricted_property_names,
-        "pictures": row.pictures & template.pictures,
-        "documents": row.documents & template.documents,
+        "cache_marks": "none" if family_row.cache_marks == "none" else wire_row.cache_marks,
+        "schema_subset": "json_schema" if wire_row.translates_schemas else family_row.schema_subset,
+        "needs_answer_after_results": wire_row.needs_answer_after_results
+        or family_row.needs_answer_after_results,
+        "calls_need_thinking": family_row.calls_need_thinking,
+        "letter_first": wire_row.letter_first or family_row.letter_first,
+        "restricted_property_names": wire_row.restricted_property_names
+        or family_row.restricted_property_names,
+        "pictures": wire_row.pictures & family_row.pictures,
+        "documents": wire_row.documents & family_row.documents,
     }
     return ProviderProfile(
-        **{field.name: overlaid.get(field.name, getattr(row, field.name)) for field in fields(row)},
+        **{
+            field.name: overlaid_fields.get(field.name, getattr(wire_row, field.name))
+            for field in fields(wire_row)
+        },
         wire=wire,
-        family=model_family,
-        equal_calls_once=row.equal_calls_once_below_version is not None
-        and _version(name) < row.equal_calls_once_below_version,
+        family=family,
+        equal_calls_once=wire_row.equal_calls_once_below_version is not None
+        and _version(name) < wire_row.equal_calls_once_below_version,
         name=(provider, name),
     )
 
@@ -168,24 +171,24 @@ def model_family(ref: ModelRef) -> Family:
 def guidance_of(model_id: str) -> Guidance:
     """Return the paragraph of the system prompt for a model, by its full id."""
     name = model_id.lower()
-    pieces = frozenset(name.replace("/", "-").split("-"))
-    for piece, guidance in GUIDANCE:
-        if piece in (pieces if piece in WHOLE_WORDS else name):
+    words = frozenset(name.replace("/", "-").split("-"))
+    for name_part, guidance in GUIDANCE:
+        if name_part in (words if name_part in WHOLE_WORDS else name):
             return guidance
     return "other"
 
 
 def _family_by_name(provider: str, name: str) -> Family:
     """Return the family that a model's name shows, else the usual one of its provider."""
-    for piece, family in NAME_FAMILIES:
-        if piece in name.lower():
+    for name_part, family in NAME_FAMILIES:
+        if name_part in name.lower():
             return family
     return PROVIDERS.get(_provider_prefix(provider), ("chat", "other"))[1]
 
 
-def _wire(provider: str, model_family: Family) -> Wire:
+def _wire(provider: str, family: Family) -> Wire:
     prefix = _provider_prefix(provider)
-    return FAMILY_WIRES.get((prefix, model_family)) or PROVIDERS.get(prefix, ("chat", "other"))[0]
+    return FAMILY_WIRES.get((prefix, family)) or PROVIDERS.get(prefix, ("chat", "other"))[0]
 
 
 def _provider_prefix(provider: str) -> str:
@@ -213,7 +216,7 @@ def word_character_id(identifier: str) -> str:
 
 def nine_character_id(identifier: str) -> str:
     """Return the first nine letters and digits of an id, filled up with zeros."""
-    return letters_and_digits(identifier)[:NINE_CHARS].ljust(NINE_CHARS, "0")
+    return letters_and_digits(identifier)[:NINE_ID_CHARS].ljust(NINE_ID_CHARS, "0")
 
 
 def letters_and_digits(identifier: str) -> str:

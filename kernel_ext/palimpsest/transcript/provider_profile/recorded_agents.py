@@ -119,17 +119,19 @@ def recorded_rules(provider: str, name: str) -> RecordedRules:
 
 def openclaw_family(provider: str, name: str) -> ProviderFamily:
     """Return OpenClaw's family of a provider and model: the first, in a fixed order, that either name shows."""
-    by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
-    by_name = {model_family for piece, model_family in OPENCLAW_NAMES if piece in name}
+    provider_family = OPENCLAW_PROVIDERS.get(provider, "compatible")
+    name_families = {
+        model_family for name_part, model_family in OPENCLAW_NAMES if name_part in name
+    }
     order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")
-    families = (family for family in order if family in {by_provider, *by_name})
+    families = (family for family in order if family in {provider_family, *name_families})
     return next(families, "compatible")
 
 
 def openclaw_provider(name: str) -> str:
     """Return the one name of a provider that has several."""
-    normalised = name.strip().lower()
-    return OPENCLAW_ALIASES.get(normalised, normalised)
+    lower_name = name.strip().lower()
+    return OPENCLAW_ALIASES.get(lower_name, lower_name)
 
 
 def _drops_thinking(provider: str, name: str) -> Literal["never", "newest", "always"]:

@@ -37,7 +37,7 @@ class RequestLimits:
     """Maximum characters of all names, enumerated and constant values in the schema of one tool."""
 
     @property
-    def any_of_pictures(self) -> bool:
+    def has_picture_limits(self) -> bool:
         """Whether any limit on pictures or documents is known."""
         return self != NO_LIMITS and self != RequestLimits(schema_chars=self.schema_chars)
 

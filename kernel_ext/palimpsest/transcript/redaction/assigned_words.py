@@ -34,14 +34,14 @@ _PASSWORD_SIGN = lazy_pattern(
 _CAPITALS = lazy_pattern(rf"[A-Z][A-Z0-9_.\x80-\U0010ffff-]{{1,60}}+(?:\*\*|[\"'\]`])?{_COLOUR}=")
 """Matches a name without small letters before ``=``, the only other name whose value may be hidden."""
 _VALUE = lazy_pattern(r"[^\s\"'`\\][^\r\n\"'`\\]{0,2000}+")
-_BLOCK = lazy_pattern(
+_YAML_BLOCK = lazy_pattern(
     r"(?m)^[ \t-]{0,40}(?P<name>[A-Za-z][\w.-]{1,60})[ \t]{0,4}:[ \t]{1,4}[|>][+-]?[ \t]*\r?\n"
     r"(?P<value>(?:[ \t]{1,40}[^\r\n]{1,400}(?:\r?\n|\Z)){1,8}+)"
 )
 _WORD = lazy_pattern(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{MAX_WORD_CHARS}}}+")
-_MARGIN = lazy_pattern(r"(?:[ \t]+#.*|[ \t]+)\Z")
+_LINE_END = lazy_pattern(r"(?:[ \t]+#.*|[ \t]+)\Z")
 """Matches a comment, or spaces, at the end of a line."""
-_NEXT = lazy_pattern(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
+_NEXT_ASSIGNMENTS = lazy_pattern(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
 """Matches the assignments to other names that follow on the same line."""
 _SENTENCE = lazy_pattern(
     r"\b(?:a(?=\s+\w{3})|an|and|are|as|at|be|been|by|can|cannot|could|do|does|for|from|had|has|have|how|if|in|is|it|its|may|must|no|not"
@@ -68,11 +68,11 @@ def assigned_spans(text: str) -> list[Span]:
         if not _is_secret_name(match["name"], is_without_space=is_without_space):
             continue
         line = _VALUE.match(text, match.end())
-        value = _MARGIN.sub("", line[0]) if line is not None else ""
-        value = _NEXT.sub("", value) if is_without_space else value
-        if _is_words(value, is_without_space=is_without_space):
+        value = _LINE_END.sub("", line[0]) if line is not None else ""
+        value = _NEXT_ASSIGNMENTS.sub("", value) if is_without_space else value
+        if _has_several_words(value, is_without_space=is_without_space):
             spans.append((match.end(), match.end() + len(value)))
-    for match in _BLOCK.finditer(text):
+    for match in _YAML_BLOCK.finditer(text):
         value = match["value"].rstrip()
         if _is_secret_name(match["name"], is_without_space=False) and len(value.split()) > 1:
             begin = match.start("value") + len(value) - len(value.lstrip())
@@ -97,7 +97,7 @@ def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
     return _PASSWORD.search(name) is not None
 
 
-def _is_words(value: str, *, is_without_space: bool) -> bool:
+def _has_several_words(value: str, *, is_without_space: bool) -> bool:
     """Return whether a value consists of several plain words, and is neither code nor a sentence."""
     words = value.split()
     if not 2 <= len(words) <= MAX_WORDS or value[0] in "/~*%&|!-":
@@ -124,9 +124,9 @@ def hide_in_growing_output(text: str) -> str:
 
 def hide_assigned_passwords(text: str) -> str:
     """Return an output with ``[redacted]`` for each password of several words; a second call changes nothing."""
-    kept_pieces, position = [], 0
+    pieces, position = [], 0
     for begin, end in assigned_spans(text):
         if begin >= position:
-            kept_pieces += [text[position:begin], "[redacted]"]
+            pieces += [text[position:begin], "[redacted]"]
             position = end
-    return "".join([*kept_pieces, text[position:]]) if kept_pieces else text
+    return "".join([*pieces, text[position:]]) if pieces else text

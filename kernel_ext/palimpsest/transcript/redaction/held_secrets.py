@@ -41,12 +41,12 @@ def looks_random(value: str) -> bool:
 def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> None:
     """Add to ``HELD_SECRETS`` the secret values of named settings, and the arguments of a program that are keys."""
     settings = [(name, value) for name, value in values.items()]
-    previous_word = ""
+    previous_flag = ""
     for argument in arguments:
         flag, equals, value = argument.partition("=")
-        settings.append((flag, value) if equals else (previous_word, argument))
+        settings.append((flag, value) if equals else (previous_flag, argument))
         match = _FLAG.fullmatch(argument)
-        previous_word = match[1] if match else ""
+        previous_flag = match[1] if match else ""
     secrets: set[str] = set()
     for name, value in settings:
         # "Bearer abc" is a word and a key.

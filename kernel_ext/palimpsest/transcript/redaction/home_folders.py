@@ -7,7 +7,7 @@ since a session may have been recorded on another machine.
 import re
 from collections.abc import Iterable
 
-HOME = "~"
+HOME_SIGN = "~"
 
 _NAME = r"[^/\\\s\"'`<>:;,|(){}\[\]]+"
 HOMES = re.compile(
@@ -23,5 +23,5 @@ def with_home_folders_hidden(text: str, homes: Iterable[str] = ()) -> str:
     """Return a text with ``~`` for every home folder; a second call changes nothing."""
     for home in homes:
         if len(home) > 1:
-            text = re.sub(re.escape(home.rstrip("/\\")) + r"(?![\w.-])", HOME, text)
-    return HOMES.sub(HOME, text)
+            text = re.sub(re.escape(home.rstrip("/\\")) + r"(?![\w.-])", HOME_SIGN, text)
+    return HOMES.sub(HOME_SIGN, text)

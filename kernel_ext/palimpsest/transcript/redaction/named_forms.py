@@ -55,7 +55,7 @@ NOT_CODE_NAME = (
     r"(?!os\.environ/)"
 )
 _ANYWHERE = lazy_pattern("")
-_ALONE = lazy_pattern(r"(?<![A-Za-z0-9_])[a-z]+\Z")
+_WHOLE_WORD = lazy_pattern(r"(?<![A-Za-z0-9_])[a-z]+\Z")
 _SIGNATURE_CHAR = "[A-Za-z0-9%+/=._-]"
 
 _NOT_A_SENTENCE = (
@@ -200,14 +200,14 @@ NAMED_FORMS = (
     NamedForm(
         "bearer",
         ("bearer",),
-        _ALONE,
+        _WHOLE_WORD,
         lazy_pattern(rf"[ \t]{{1,4}}(?={_BARE_TOKEN_CHAR}{{1,80}}?[0-9])({_BARE_TOKEN_CHAR}{{16,4000}}+)"),
         lazy_pattern(rf"[ \t]{{1,4}}({_BARE_TOKEN_CHAR}*+)\Z"),
     ),
     NamedForm(
         "basic",
         ("basic",),
-        _ALONE,
+        _WHOLE_WORD,
         lazy_pattern(rf"[ \t]{{1,4}}(?={_BARE_TOKEN_CHAR}{{1,80}}?[0-9=])({_BARE_TOKEN_CHAR}{{16,4000}}+)"),
         lazy_pattern(rf"[ \t]{{1,4}}({_BARE_TOKEN_CHAR}*+)\Z"),
     ),

@@ -29,8 +29,8 @@ SECRET_PARTS = ("password", "passwd", "passphrase", "credential", "secret", "api
 """Parts that count anywhere in a name."""
 SECRET_PAIRS = frozenset({("connection", "string"), ("conn", "str"), ("conn", "string")})
 
-_ORDINARY = "monkey turkey donkey hockey hotkey jockey whiskey compass bypass surpass askpass overpass trespass public"
-ORDINARY_WORDS = frozenset(_ORDINARY.split())
+_ORDINARY_TEXT = "monkey turkey donkey hockey hotkey jockey whiskey compass bypass surpass askpass overpass trespass public"
+ORDINARY_WORDS = frozenset(_ORDINARY_TEXT.split())
 """Words that end like the name of a secret but are harmless."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")

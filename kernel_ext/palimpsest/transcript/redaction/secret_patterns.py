@@ -26,6 +26,9 @@ MAX_SECRET_CHARS = 16_384
 MAX_NAMED_CHARS = 2_000
 """Maximum characters of a name, its value and the text between them."""
 
+MAX_VARIABLE_CHARS = 200
+"""Maximum characters of a name of a variable that is searched for the words of a secret."""
+
 MIN_TEXT_CHARS = 7
 """Minimum characters of a text with a secret; the shortest is an address with one letter as password."""
 
@@ -52,7 +55,7 @@ _PEM_OPEN = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?----
 _PEM_CHARS = LETTERS_DIGITS + "+/=-:,._()\\\"' \t\r\n"
 _ESCAPED = lazy_pattern(r"\\[nrtbf]")
 
-HEADS = tuple((head, form.body) for form in TOKENS for head in form.beginnings)
+TOKEN_HEADS = tuple((head, form.body) for form in TOKENS for head in form.beginnings)
 
 _FORM_CHARS = "".join(form.body_characters + "".join(form.beginnings) for form in TOKENS)
 RUN_CHARS = "".join(sorted({*TOKEN_CHARS, ":", *_FORM_CHARS}))
@@ -65,28 +68,31 @@ _RUN = lazy_pattern(rf"[{re.escape(RUN_CHARS)}]{{{MIN_RUN_CHARS},}}+")
 NAMED_IN_RUN = tuple(form for form in NAMED_FORMS if form.run_part)
 NAMED_ELSEWHERE = tuple(form for form in NAMED_FORMS if not form.run_part)
 """The named forms whose name and value need not be one run of the characters of tokens."""
-_HINTS = frozenset(hint for form in NAMED_ELSEWHERE for hint in form.name_endings)
-_HINTS_BY_PART = tuple(
-    (part, tuple(hint for hint in _HINTS if part in hint))
-    for part in sorted(_HINTS)
-    if not any(other in part for other in _HINTS - {part})
+_NAME_ENDINGS = frozenset(ending for form in NAMED_ELSEWHERE for ending in form.name_endings)
+_NAME_ENDINGS_BY_PART = tuple(
+    (part, tuple(ending for ending in _NAME_ENDINGS if part in ending))
+    for part in sorted(_NAME_ENDINGS)
+    if not any(other in part for other in _NAME_ENDINGS - {part})
 )
-"""The hints by a part that they have in common: few texts have the parts, and fewer the hints."""
+"""The name endings by a part that they have in common: few texts have the parts, and fewer the endings."""
 
 
 def _begins_with_one_of(words: Collection[str]) -> str:
     """Return a pattern of texts that begin with one of some words, their common beginnings written once."""
     if not words or "" in words:
         return ""
-    rests: dict[str, list[str]] = {}
+    endings_by_letter: dict[str, list[str]] = {}
     for word in words:
-        rests.setdefault(word[0], []).append(word[1:])
-    ways = [re.escape(first) + _begins_with_one_of(rest) for first, rest in rests.items()]
-    return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
+        endings_by_letter.setdefault(word[0], []).append(word[1:])
+    alternatives = [
+        re.escape(first) + _begins_with_one_of(endings)
+        for first, endings in endings_by_letter.items()
+    ]
+    return alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"
 
 
 _SUSPECT = lazy_pattern(
-    rf"(?:(?<![A-Za-z0-9])|(?<=\A[nrtbf])){_begins_with_one_of([head for head, _ in HEADS])}"
+    rf"(?:(?<![A-Za-z0-9])|(?<=\A[nrtbf])){_begins_with_one_of([head for head, _ in TOKEN_HEADS])}"
     rf"|{'|'.join(form.run_part for form in NAMED_IN_RUN)}"
 )
 """Matches in every run that holds a token; the letter of an escaped line break may come before it."""
@@ -107,22 +113,22 @@ def secret_spans(text: str) -> list[Span]:
     lowered = _lower_case(text)
     if any(map(_is_suspect, found_runs := _RUN.findall(text))):
         runs = " ".join(found_runs)
-        for head, body in HEADS:
+        for head, body in TOKEN_HEADS:
             if head in runs:
                 spans.extend(_token_spans(text, head, body))
         runs = runs.lower()
         for form in NAMED_IN_RUN:
             if any(map(runs.__contains__, form.name_endings)):
                 spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
-    hints = {
-        hint
-        for part, hints_with_part in _HINTS_BY_PART
+    endings = {
+        ending
+        for part, endings_with_part in _NAME_ENDINGS_BY_PART
         if part in lowered
-        for hint in hints_with_part
-        if hint in lowered
+        for ending in endings_with_part
+        if ending in lowered
     }
-    for form in NAMED_ELSEWHERE if hints else ():
-        if not hints.isdisjoint(form.name_endings) and (
+    for form in NAMED_ELSEWHERE if endings else ():
+        if not endings.isdisjoint(form.name_endings) and (
             not form.required_words or any(map(lowered.__contains__, form.required_words))
         ):
             spans.extend(_named_spans(text, lowered, form, form.secret_pattern))
@@ -146,22 +152,22 @@ _has_suspect_part_cached = lru_cache(maxsize=4_096)(_has_suspect_part)
 
 def unfinished_secret_start(text: str) -> int:
     """Return the position from which the end of an unfinished text may still become a secret; else its length."""
-    first = len(text)
-    window = max(0, first - MAX_SECRET_CHARS)
+    secret_start = len(text)
+    search_start = max(0, secret_start - MAX_SECRET_CHARS)
     for form in TOKENS:
-        first = min(first, _open_token_start(text, form, window))
+        secret_start = min(secret_start, _open_token_start(text, form, search_start))
     # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
     tail = text[-MAX_NAMED_CHARS:]
     lowered = _lower_case(tail)
     for named_form in NAMED_FORMS:
         for begin, _ in _named_spans(tail, lowered, named_form, named_form.open_pattern):
-            first = min(first, len(text) - len(tail) + begin)
-    return min(first, _open_key_start(text, window))
+            secret_start = min(secret_start, len(text) - len(tail) + begin)
+    return min(secret_start, _open_private_key_start(text, search_start))
 
 
 def is_secret_variable(name: str) -> bool:
     """Return whether the name of a variable, a column or a table's key marks its value as a secret."""
-    lowered = _WORD_BREAK.sub("_", name).lower() if len(name) <= 200 else ""
+    lowered = _WORD_BREAK.sub("_", name).lower() if len(name) <= MAX_VARIABLE_CHARS else ""
     return _SECRET_WORDS.search(lowered) is not None
 
 
@@ -174,19 +180,19 @@ def _lower_case(text: str) -> str:
 
 
 def _named_spans(
-    text: str, lowered: str, form: NamedForm, value: "re.Pattern[str]"
+    text: str, lowered: str, form: NamedForm, value_pattern: "re.Pattern[str]"
 ) -> Iterator[Span]:
-    for hint in form.name_endings:
-        position = lowered.find(hint)
+    for ending in form.name_endings:
+        position = lowered.find(ending)
         while position >= 0:
-            after = position + len(hint)
-            first = max(0, after - form.chars_before)
-            name_match = form.pattern_before.search(lowered, first, after)
-            match = value.match(text, after) if name_match is not None else None
+            value_start = position + len(ending)
+            search_start = max(0, value_start - form.chars_before)
+            name_match = form.pattern_before.search(lowered, search_start, value_start)
+            match = value_pattern.match(text, value_start) if name_match is not None else None
             if name_match is not None and match is not None:
                 yield (name_match if name_match.re.groups else match).start(1), match.end(1)
-                after = max(after, match.end(1))
-            position = lowered.find(hint, after)
+                value_start = max(value_start, match.end(1))
+            position = lowered.find(ending, value_start)
 
 
 def merged_spans(spans: list[Span]) -> list[Span]:
@@ -203,34 +209,34 @@ def merged_spans(spans: list[Span]) -> list[Span]:
 def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span]:
     position = text.find(head)
     while position >= 0:
-        after = position + len(head)
-        match = body.match(text, after) if _begins_word(text, position) else None
+        body_start = position + len(head)
+        match = body.match(text, body_start) if _begins_word(text, position) else None
         if match is not None:
             yield position, match.end()
-            after = match.end()
-        position = text.find(head, after)
+            body_start = match.end()
+        position = text.find(head, body_start)
 
 
-def _open_token_start(text: str, form: TokenForm, window: int) -> int:
+def _open_token_start(text: str, form: TokenForm, search_start: int) -> int:
     """Return where a token of this form, which may still grow, begins at the end of the text; else its length."""
-    run = None
+    body_start = None
     for head in form.beginnings:
-        position = text.find(head, window)
+        position = text.find(head, search_start)
         if position < 0:
             continue
-        if run is None:
-            run = max(len(text.rstrip(form.body_characters)), window)
-        position = text.find(head, max(window, run - len(head)))
+        if body_start is None:
+            body_start = max(len(text.rstrip(form.body_characters)), search_start)
+        position = text.find(head, max(search_start, body_start - len(head)))
         while position >= 0:
-            if position + len(head) >= run and _begins_word(text, position):
+            if position + len(head) >= body_start and _begins_word(text, position):
                 return position
             position = text.find(head, position + 1)
     return len(text)
 
 
-def _open_key_start(text: str, window: int) -> int:
+def _open_private_key_start(text: str, search_start: int) -> int:
     """Return where a private key that may still grow begins at the end of the text; else its length."""
-    position = text.rfind(_PEM_HEAD, window)
+    position = text.rfind(_PEM_HEAD, search_start)
     if position < 0 or len(text[position:].rstrip(_PEM_CHARS)) > 0:
         return len(text)
     if (open_match := _PEM_OPEN.match(text, position)) is None:
@@ -319,33 +325,33 @@ class SecretStream:
         secret_values = tuple(values)
         text = self._held_text + piece
         # Released text has no lone surrogates, so its length stays the same.
-        half = open_surrogate(text)
-        text = joined_surrogates(text.removesuffix(half)) + half
-        until = min(unfinished_secret_start(text), _open_value_start(text, secret_values))
-        if len(text) - until > MAX_SECRET_CHARS:
-            until = len(text)
-        until = min(until, len(text) - len(half))
-        return self._released_text(text, max(until, self._released_chars), secret_values)
+        open_half = open_surrogate(text)
+        text = joined_surrogates(text.removesuffix(open_half)) + open_half
+        release_end = min(unfinished_secret_start(text), _open_value_start(text, secret_values))
+        if len(text) - release_end > MAX_SECRET_CHARS:
+            release_end = len(text)
+        release_end = min(release_end, len(text) - len(open_half))
+        return self._released_text(text, max(release_end, self._released_chars), secret_values)
 
-    def _released_text(self, text: str, until: int, values: tuple[str, ...]) -> str:
+    def _released_text(self, text: str, release_end: int, values: tuple[str, ...]) -> str:
         begin, spans = self._released_chars, redaction_spans(text, values)
         for first, last in spans:
-            if first < until < last:
-                until = max(first, begin)
-        cut_at = max(0, until - KEPT_RELEASED_CHARS)
-        self._held_text, self._released_chars = text[cut_at:], until - cut_at
+            if first < release_end < last:
+                release_end = max(first, begin)
+        cut_at = max(0, release_end - KEPT_RELEASED_CHARS)
+        self._held_text, self._released_chars = text[cut_at:], release_end - cut_at
         inside = [(max(first, begin), last) for first, last in spans if last > begin]
-        shifted = [(first - begin, last - begin) for first, last in inside if last <= until]
-        return redact_spans(text[begin:until], shifted)
+        shifted = [(first - begin, last - begin) for first, last in inside if last <= release_end]
+        return redact_spans(text[begin:release_end], shifted)
 
 
 def _open_value_start(text: str, values: Iterable[str]) -> int:
     """Return where the beginning of a known value stands at the end of the text; else its length."""
-    first = len(text)
+    value_start = len(text)
     for value in values:
         longest = min(len(value) - 1, len(text))
         for length in range(longest, MIN_BEGINNING_CHARS - 1, -1):
             if text.endswith(value[:length]):
-                first = min(first, len(text) - length)
+                value_start = min(value_start, len(text) - length)
                 break
-    return first
+    return value_start

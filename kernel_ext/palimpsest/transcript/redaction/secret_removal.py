@@ -40,7 +40,11 @@ _SETTING = re.compile(
 )
 """A part of a connection string: ``Password=``, ``AccountKey=``, ``SharedAccessKey=``."""
 
-_FIELD = lazy_pattern(rf"""{NOT_PLACEHOLDER}{NOT_CODE_NAME}[^\s"'\\]+""")
+_FIELD_VALUE = lazy_pattern(rf"""{NOT_PLACEHOLDER}{NOT_CODE_NAME}[^\s"'\\]+""")
+
+MAX_FIELD_NAME_CHARS = 60
+MAX_FIELD_VALUE_CHARS = 400
+"""Maximum characters of a field's value that its name can mark as a secret."""
 
 FRESH_SECONDS = 1.0
 """Time for which values are reused: reading them takes 0.1 ms, and a streaming answer needs them 25 times a second."""
@@ -94,15 +98,15 @@ def _known_secrets(
         for name, value in variables
         if is_secret_name(name) and (is_worth_hiding(value) or _is_passphrase(value))
     }
-    held_values: set[str] = set()
+    embedded_values: set[str] = set()
     for _, value in variables:
         secrets = [value[begin:end] for begin, end in secret_spans(value)]
-        held_values.update(secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS)
+        embedded_values.update(secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS)
         is_long_address = "://" in value and len(value) >= MIN_SECRET_CHARS
         if is_long_address and (secrets or contains_password(value)):
             # The password alone may be too short to be searched for; the address with it is not.
-            held_values.add(value)
-    values = named_values | held_values | settings
+            embedded_values.add(value)
+    values = named_values | embedded_values | settings
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
 
@@ -149,9 +153,11 @@ def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 def is_secret_field(name: object, value: str) -> bool:
     """Return whether a field's name marks its value as a secret, by the same names as in a text."""
-    if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
+    if not isinstance(name, str) or len(name) > MAX_FIELD_NAME_CHARS:
         return False
-    return _is_secret_field_name(name) and _FIELD.fullmatch(value) is not None
+    if not MIN_SECRET_CHARS <= len(value) <= MAX_FIELD_VALUE_CHARS:
+        return False
+    return _is_secret_field_name(name) and _FIELD_VALUE.fullmatch(value) is not None
 
 
 @lru_cache(maxsize=512)
@@ -219,7 +225,7 @@ def _clean_items(value: list[Any] | tuple[Any, ...], scrub: Scrub) -> list[Any] 
     return value if is_unchanged else type(value)(items)
 
 
-def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
+def _clean_model(value: BaseModel, scrub: Scrub) -> BaseModel:
     rules, fields, extra = _text_fields(type(value)), value.__dict__, value.__pydantic_extra__
     if extra:
         rules += tuple((name, _is_unredacted(name), False) for name in extra)
@@ -230,19 +236,19 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
         field_kind: Any = type(field_value)
         if field_kind in TEXTLESS_TYPES:
             continue
-        new: Any
+        new_value: Any
         if is_unredacted:
             if field_kind is str and field_value.isascii():
                 continue
-            new = with_joined_surrogates(field_value)
+            new_value = with_joined_surrogates(field_value)
         else:
             cleaned = _without_assigned(value, name, field_value) if is_output else field_value
             if name == "metadata":
-                new = _redacted_metadata(cleaned, scrub)
+                new_value = _redacted_metadata(cleaned, scrub)
             else:
-                new = _redaction_of(field_kind)(cleaned, scrub)
-        if new is not field_value:
-            update[name] = new
+                new_value = _redaction_of(field_kind)(cleaned, scrub)
+        if new_value is not field_value:
+            update[name] = new_value
     return value.model_copy(update=update) if update else value
 
 
@@ -289,21 +295,23 @@ def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
     return frozenset({"text"} if issubclass(kind, TextPart) else ())
 
 
-def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
+def _clean_mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
     update: dict[str, Any] = {}
     for name, entry in value.items():
         if type(entry) in TEXTLESS_TYPES:
             continue
-        new: Any
+        new_value: Any
         if isinstance(entry, str) and is_secret_field(name, entry):
-            new = REDACTED
+            new_value = REDACTED
         elif name in OPAQUE_FIELDS:
-            new = _joined_surrogates(entry)
+            new_value = _joined_surrogates(entry)
         else:
-            new = _redacted_value(entry, scrub)
-        if new is not entry:
-            update[name] = new
-    new_names = {name: new for name in value if (new := _clean_name(name, scrub)) is not name}
+            new_value = _redacted_value(entry, scrub)
+        if new_value is not entry:
+            update[name] = new_value
+    new_names = {
+        name: new_value for name in value if (new_value := _clean_name(name, scrub)) is not name
+    }
     if new_names:
         return {new_names.get(name, name): update.get(name, entry) for name, entry in value.items()}
     return {**value, **update} if update else value
@@ -320,9 +328,9 @@ def _redaction_of(kind: type) -> Callable[[Any, Scrub], Any]:
     if issubclass(kind, str):
         return _clean_text
     if issubclass(kind, BaseModel):
-        return _model
+        return _clean_model
     if issubclass(kind, Mapping):
-        return _mapping
+        return _clean_mapping
     return _clean_items if issubclass(kind, list | tuple) else _same_value
 
 

@@ -26,13 +26,13 @@ class TokenForm:
     name: str
     beginnings: tuple[str, ...]
     body: "re.Pattern[str]"
-    """Matches the text after the head."""
+    """Matches the text after one of the beginnings."""
     body_characters: str
     """The characters that the body may contain."""
 
 
-def _token(name: str, heads: str, body: str, chars: str = TOKEN_CHARS) -> TokenForm:
-    return TokenForm(name, tuple(heads.split()), lazy_pattern(body), chars)
+def _token(name: str, beginnings: str, body: str, body_characters: str = TOKEN_CHARS) -> TokenForm:
+    return TokenForm(name, tuple(beginnings.split()), lazy_pattern(body), body_characters)
 
 
 _W = "[A-Za-z0-9_-]"

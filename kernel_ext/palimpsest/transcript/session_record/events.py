@@ -252,7 +252,7 @@ Event = Annotated[
 
 EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
-OTHER_EVENTS = frozenset(
+OTHER_EVENT_TYPES = frozenset(
     kind.model_fields["type"].default
     for kinds in (SessionEvent, WaitingEvent, ContextEvent)
     for kind in get_args(kinds)
@@ -318,7 +318,7 @@ def parse_record(data: dict[str, Any]) -> Record:
     return Record(v=version, seq=seq, ts=ts, event=EVENT_ADAPTER.validate_python(fields))
 
 
-def answer_ended(info: AssistantMessage) -> tuple[Event, ...]:
+def answer_end_events(info: AssistantMessage) -> tuple[Event, ...]:
     """Return the events to journal when an answer ends: the message, and its error where it has one."""
     if info.error is None:
         return (MessageUpdated(info=info),)

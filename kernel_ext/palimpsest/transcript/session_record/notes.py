@@ -86,7 +86,7 @@ class Note(Value):
     tag: str
     verdict: Verdict
     changed: int | None = None
-    """When it was changed last; None where it never was."""
+    """When it was changed last, in milliseconds since 1970; None where it never was."""
     changed_by: str = ""
 
     def next_line(

@@ -52,8 +52,8 @@ def sane_spending(spending: Spent) -> Spent:
 
 def _sane_usage(usage: Usage) -> Usage:
     # Unlike ``Usage.with_possible_numbers``, without an upper bound: a sum may exceed any single request.
-    wrong = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
-    return usage.model_copy(update=wrong) if wrong else usage
+    corrections = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
+    return usage.model_copy(update=corrections) if corrections else usage
 
 
 def recorded_spending(infos: Iterable[MessageInfo], spending_before: Spent | None = None) -> Spent:
@@ -92,12 +92,12 @@ class Budget(Value):
         """Return the budget with its limit raised to the next multiple of the configured amount."""
         if measure == "usd" and self.usd is not None:
             steps = int((spent.cost or 0.0) / self.usd) + 1
-            until = max(self.usd * steps, self.usd_until or self.usd)
-            return self.model_copy(update={"usd_until": round(until, 6)})
+            usd_until = max(self.usd * steps, self.usd_until or self.usd)
+            return self.model_copy(update={"usd_until": round(usd_until, 6)})
         if measure == "tokens" and self.tokens is not None:
             steps = spent.all_tokens // self.tokens + 1
-            more = max(self.tokens * steps, self.tokens_until or self.tokens)
-            return self.model_copy(update={"tokens_until": more})
+            tokens_until = max(self.tokens * steps, self.tokens_until or self.tokens)
+            return self.model_copy(update={"tokens_until": tokens_until})
         return self
 
 

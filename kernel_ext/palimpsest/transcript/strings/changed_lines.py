@@ -16,44 +16,60 @@ MAX_SHOWN_CHARS = 80
 MAX_PLACES = 3
 
 
-def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def changed_lines(
+    new_input: Mapping[str, Any], allowed_inputs: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
     """Return a sentence for each text of an input that differs from the most similar text allowed before."""
     sentences: list[str] = []
-    for key, text in now.items():
-        texts = [edit[key] for edit in before if isinstance(edit.get(key), str)]
-        if isinstance(text, str) and text not in texts:
-            sentences += [f"{key}: {sentence}" for sentence in _difference_sentences(text, texts)]
+    for key, text in new_input.items():
+        allowed_texts = [
+            allowed[key] for allowed in allowed_inputs if isinstance(allowed.get(key), str)
+        ]
+        if isinstance(text, str) and text not in allowed_texts:
+            sentences += [
+                f"{key}: {sentence}" for sentence in _difference_sentences(text, allowed_texts)
+            ]
     return tuple(sentences)
 
 
-def _difference_sentences(text: str, before: Sequence[str]) -> Iterator[str]:
+def _difference_sentences(text: str, allowed_texts: Sequence[str]) -> Iterator[str]:
     lines = text.split("\n")
     if not MIN_LINES <= len(lines) <= MAX_LINES:
         return
     matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
     matcher.set_seq2(lines)
     nearest, share = None, MIN_ALIKE_SHARE
-    for earlier in before:
-        old = earlier.split("\n")
-        matcher.set_seq1(old)
-        if len(old) <= MAX_LINES and matcher.quick_ratio() >= share and matcher.ratio() >= share:
-            nearest, share = old, matcher.ratio()
+    for allowed_text in allowed_texts:
+        old_lines = allowed_text.split("\n")
+        matcher.set_seq1(old_lines)
+        if (
+            len(old_lines) <= MAX_LINES
+            and matcher.quick_ratio() >= share
+            and matcher.ratio() >= share
+        ):
+            nearest, share = old_lines, matcher.ratio()
     if nearest is None:
         return
     matcher.set_seq1(nearest)
-    parts = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
-    places = [
-        _line_with_neighbours(nearest[a:b], lines[c:d], c) for _, a, b, c, d in parts[:MAX_PLACES]
+    changes = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
+    clauses = [
+        _difference_clause(nearest[a:b], lines[c:d], c) for _, a, b, c, d in changes[:MAX_PLACES]
     ]
-    more = f"; and {len(parts) - MAX_PLACES} more places" if len(parts) > MAX_PLACES else ""
-    yield f"almost what you allowed before, but {'; '.join(places)}{more}."
+    more = f"; and {len(changes) - MAX_PLACES} more places" if len(changes) > MAX_PLACES else ""
+    yield f"almost what you allowed before, but {'; '.join(clauses)}{more}."
 
 
-def _line_with_neighbours(old: Sequence[str], new: Sequence[str], at: int) -> str:
-    if not new:
-        return f"before line {at + 1} {_quoted_lines(old)} is gone"
-    lines = f"line {at + 1}" if len(new) == 1 else f"lines {at + 1} to {at + len(new)}"
-    return f"{lines} {'is' if len(new) == 1 else 'are'} new: {_quoted_lines(new)}"
+def _difference_clause(old_lines: Sequence[str], new_lines: Sequence[str], start: int) -> str:
+    if not new_lines:
+        return f"before line {start + 1} {_quoted_lines(old_lines)} is gone"
+    line_numbers = (
+        f"line {start + 1}"
+        if len(new_lines) == 1
+        else f"lines {start + 1} to {start + len(new_lines)}"
+    )
+    return (
+        f"{line_numbers} {'is' if len(new_lines) == 1 else 'are'} new: {_quoted_lines(new_lines)}"
+    )
 
 
 def _quoted_lines(lines: Sequence[str]) -> str:

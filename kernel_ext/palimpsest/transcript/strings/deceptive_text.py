@@ -22,12 +22,14 @@ from palimpsest.transcript.visible_text import (
 MAX_SENTENCES = 12
 MORE_SENTENCE = "There is more of this kind."
 MAX_PLACES = 3
-BLANK_COLUMNS = 40
+MAX_QUOTED_CHARS = 40
+"""Maximum characters that a sentence quotes of a key or a word."""
+MIN_BLANK_COLUMNS = 40
 """Minimum blanks after text, about half of a terminal's line, that may move the rest out of sight."""
-INDENT_COLUMNS = 80
+MIN_INDENT_COLUMNS = 80
 """Minimum blanks before text that are reported; fewer are used to align arguments."""
-BLANK_LINES = 20
-LONG_LINE = 1_000
+MIN_BLANK_LINES = 20
+MAX_LINE_CHARS = 1_000
 """Maximum characters of a line whose end is not likely to be overlooked."""
 TAB_COLUMNS = 8
 COMMANDS = frozenset({"command", "cmd"})
@@ -68,7 +70,7 @@ def deception_sentences(
     sentences = (
         sentence
         for name, text, is_command in _texts_with_places("", values, are_commands=are_commands)
-        for sentence in _of_text(name, text, is_command=is_command)
+        for sentence in _text_sentences(name, text, is_command=is_command)
     )
     first_sentences = tuple(islice(sentences, MAX_SENTENCES + 1))
     if len(first_sentences) <= MAX_SENTENCES:
@@ -87,7 +89,11 @@ def _texts_with_places(
             yield place, value, is_command
         elif isinstance(value, Mapping):
             inner_values = [
-                (f"{place}.{visible_line(str(key), 40)}".strip("."), str(key), inner_value)
+                (
+                    f"{place}.{visible_line(str(key), MAX_QUOTED_CHARS)}".strip("."),
+                    str(key),
+                    inner_value,
+                )
                 for key, inner_value in value.items()
             ]
             yield from ((f"the name {name}", key, is_command) for name, key, _ in inner_values)
@@ -101,22 +107,24 @@ def _texts_with_places(
             ]
 
 
-def _of_text(name: str, text: str, *, is_command: bool) -> Iterator[str]:
+def _text_sentences(name: str, text: str, *, is_command: bool) -> Iterator[str]:
     lines = text.split("\n")
     if not text.isascii() or not text.isprintable():
-        yield from _invisible_characters(name, text)
+        yield from _invisible_character_sentences(name, text)
     if not text.isascii():
-        yield from _mixed_words(name, text)
+        yield from _mixed_word_sentences(name, text)
         if is_command:
-            yield from _look_alikes(name, text)
-    yield from _blanks(name, lines)
-    long_lines = [at for at, line in enumerate(lines, 1) if len(line) > LONG_LINE]
+            yield from _look_alike_sentences(name, text)
+    yield from _blank_sentences(name, lines)
+    long_lines = [
+        line_number for line_number, line in enumerate(lines, 1) if len(line) > MAX_LINE_CHARS
+    ]
     if long_lines:
-        size = len(lines[long_lines[0] - 1])
-        yield f"{name}, line {long_lines[0]}: {size:,} characters in one line; read it to its end."
+        char_count = len(lines[long_lines[0] - 1])
+        yield f"{name}, line {long_lines[0]}: {char_count:,} characters in one line; read it to its end."
 
 
-def _invisible_characters(name: str, text: str) -> Iterator[str]:
+def _invisible_character_sentences(name: str, text: str) -> Iterator[str]:
     for sign, positions in _positions_by_sign(unreadable_characters(text)).items():
         is_bidi = _BIDI.match(sign) is not None
         effect = "changes the direction of text" if is_bidi else "is not seen"
@@ -130,7 +138,7 @@ def _positions_by_sign(matches: Iterable["re.Match[str]"]) -> dict[str, list[int
     return positions
 
 
-def _mixed_words(name: str, text: str) -> Iterator[str]:
+def _mixed_word_sentences(name: str, text: str) -> Iterator[str]:
     words: dict[str, tuple[list[int], str]] = {}
     for match in _WORD.finditer(text):
         word = match[0]
@@ -139,8 +147,8 @@ def _mixed_words(name: str, text: str) -> Iterator[str]:
         foreign_letter = _foreign_letter(word)
         if foreign_letter:
             words.setdefault(word, ([], foreign_letter))[0].append(match.start())
-    for word, (places, foreign_letter) in words.items():
-        yield f"{_places_text(name, text, places)}: the word {visible_line(word, 40)!r} holds {_character_name(foreign_letter)}, which looks like another letter."
+    for word, (positions, foreign_letter) in words.items():
+        yield f"{_places_text(name, text, positions)}: the word {visible_line(word, MAX_QUOTED_CHARS)!r} holds {_character_name(foreign_letter)}, which looks like another letter."
 
 
 def _foreign_letter(word: str) -> str:
@@ -159,7 +167,7 @@ def _foreign_letter(word: str) -> str:
     return ""
 
 
-def _look_alikes(name: str, text: str) -> Iterator[str]:
+def _look_alike_sentences(name: str, text: str) -> Iterator[str]:
     for sign, positions in _positions_by_sign(_SIGN.finditer(text)).items():
         yield f"{_places_text(name, text, positions)}: {_character_name(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
     blanks = [match.start() for match in _BLANK.finditer(text)]
@@ -167,18 +175,18 @@ def _look_alikes(name: str, text: str) -> Iterator[str]:
         yield f"{_places_text(name, text, blanks)}: {_character_name(text[blanks[0]])} looks like a blank, and a shell takes it as part of a word."
 
 
-def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
+def _blank_sentences(name: str, lines: Sequence[str]) -> Iterator[str]:
     empty_lines = 0
     for line_number, line in enumerate(lines, 1):
         if _EMPTY_LINE.fullmatch(line):
             empty_lines += 1
             continue
-        if empty_lines >= BLANK_LINES:
+        if empty_lines >= MIN_BLANK_LINES:
             yield f"{name}, line {line_number}: text follows behind {empty_lines} empty lines."
         empty_lines = 0
         for blank_run in _RUN.finditer(line):
             columns = len(blank_run[0].replace("\t", " " * TAB_COLUMNS))
-            min_columns = BLANK_COLUMNS if blank_run.start() else INDENT_COLUMNS
+            min_columns = MIN_BLANK_COLUMNS if blank_run.start() else MIN_INDENT_COLUMNS
             if columns >= min_columns and line[blank_run.end() :].rstrip("\r"):
                 place = f"line {line_number}, column {blank_run.end() + 1}"
                 yield f"{name}, {place}: text follows behind {columns} blanks."
@@ -186,9 +194,9 @@ def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _places_text(name: str, text: str, positions: Sequence[int]) -> str:
-    places = [_line_and_column(text, at) for at in positions[:MAX_PLACES]]
-    more = len(positions) - len(places)
-    return f"{name}, {'; '.join(places)}{f' and {more} more times' if more else ''}"
+    places = [_line_and_column(text, index) for index in positions[:MAX_PLACES]]
+    more_count = len(positions) - len(places)
+    return f"{name}, {'; '.join(places)}{f' and {more_count} more times' if more_count else ''}"
 
 
 def _line_and_column(text: str, index: int) -> str:

@@ -2,7 +2,7 @@
 
 import errno
 
-SENTENCES = {
+SENTENCE_BEGINNINGS = {
     errno.ENOSPC: "The disk is full",
     errno.EDQUOT: "The disk quota is used up",
     errno.EROFS: "The disk is read-only",
@@ -20,4 +20,6 @@ SENTENCES = {
 
 def disk_reason(error: OSError) -> str:
     """Return the reason of an error, as the beginning of a sentence."""
-    return SENTENCES.get(error.errno or 0, f"The disk refused ({error.strerror or error})")
+    return SENTENCE_BEGINNINGS.get(
+        error.errno or 0, f"The disk refused ({error.strerror or error})"
+    )

@@ -9,6 +9,9 @@ from typing import Any
 MAX_NUMBER = 10**15
 """Limit of numbers in a log: a number of this size or more is damaged, since no rule counts that far."""
 
+MAX_SECONDS_WITH_TENTHS = 59.95
+"""From this number on tenths of a second would be rounded to a minute."""
+
 Numbers = Mapping[str, Any]
 """The numbers that a decision recorded, by name."""
 
@@ -20,7 +23,7 @@ def count(amount: float) -> str:
 
 def duration(seconds: float) -> str:
     """Return a duration as people say it: ``0.2 s``, ``3 min 5 s``, ``2 h 1 min``."""
-    if seconds < 59.95:
+    if seconds < MAX_SECONDS_WITH_TENTHS:
         return f"{max(seconds, 0):.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

@@ -17,7 +17,7 @@ IGNORED_CHARACTERS = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-
 DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 PROTECTED_FOLDERS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
 """Folders of git and of this package, where nothing is restored, in the form of ``comparable_names``."""
-MAX_CHARS = 4_096
+MAX_PATH_CHARS = 4_096
 """Maximum characters of a path."""
 ESCAPED_BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
 """Matches a byte or a backslash in the form in which names are recorded."""
@@ -61,7 +61,7 @@ def path_problem(path: object, excluded_names: Collection[str] = ()) -> str | No
 
     ``excluded_names`` are further folders and files that are never recorded or restored.
     """
-    if not isinstance(path, str) or not path or len(path) > MAX_CHARS:
+    if not isinstance(path, str) or not path or len(path) > MAX_PATH_CHARS:
         return "it is no path"
     if path.startswith(("/", "\\")) or DRIVE.match(path):
         return "it is an absolute path"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-FIRST_HALVES = ("\ud800", "\udbff")
+FIRST_HALF_RANGE = ("\ud800", "\udbff")
 """The first and the last code unit that begins a pair."""
 
 TEXTLESS_TYPES = frozenset({type(None), bool, int, float})
@@ -33,7 +33,7 @@ def joined_surrogates(text: str) -> str:
 
 def open_surrogate(text: str) -> str:
     """Return the first half of a surrogate pair that a text ends with, which the next piece may complete."""
-    first, last = FIRST_HALVES
+    first, last = FIRST_HALF_RANGE
     return text[-1] if text and first <= text[-1] <= last else ""
 
 
