@@ -25,7 +25,9 @@ RATE_NAMES = ("input", "output", "cache_read", "cache_write", "cache_write_hour"
 MAX_USD = 1_000_000.0
 """Maximum US dollars per million tokens; a larger number is refused as a mistake."""
 MAX_QUOTED_CHARS = 40
+"""Maximum characters of a wrong value that a sentence quotes."""
 MAX_TOKENS_DIGITS = 12
+"""Maximum digits that are read of a number of tokens."""
 MAX_LIFETIME_SECONDS = 30 * 86_400.0
 SECONDS_BY_UNIT = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
@@ -59,17 +61,17 @@ class GivenPrices:
 
 
 def given_prices(text: str) -> GivenPrices:
-    """Parse words separated by blanks; of words about the same model the last one is used. Raises UserError."""
+    """Return the prices in words separated by blanks; of words about one model the last is used. Raises UserError."""
     prices: dict[PriceKey, Price] = {}
     for_all, lifetime = "", None
     for word in text.split():
-        name, sign, value = word.partition("=")
-        if not sign:
+        price_name, equals_sign, value_text = word.partition("=")
+        if not equals_sign:
             for_all = word
-        elif name == LIFETIME_WORD:
-            lifetime = lifetime_seconds(value)
+        elif price_name == LIFETIME_WORD:
+            lifetime = lifetime_seconds(value_text)
         else:
-            prices[_price_key(name, word)] = _price_of_rates(value, word)
+            prices[_price_key(price_name, word)] = _price_of_rates(value_text, word)
     return GivenPrices(tuple(_model_prices(prices)), for_all, lifetime)
 
 
@@ -78,30 +80,30 @@ def price_word(key: str, value: object) -> str:
 
     Raises UserError with one sentence.
     """
-    numbers = value
+    rates_text = value
     if isinstance(value, Mapping):
         unknown_names = sorted(str(name) for name in value if name not in RATE_NAMES)
         if unknown_names:
             raise UserError(
                 f"The price of {key!r:.80} has {unknown_names[0]!r:.40}; known are {', '.join(RATE_NAMES)}."
             )
-        numbers = "/".join(_number_text(value.get(rate), key) for rate in RATE_NAMES).rstrip("/")
+        rates_text = "/".join(_number_text(value.get(rate), key) for rate in RATE_NAMES).rstrip("/")
     elif isinstance(value, int | float):
-        numbers = _number_text(value, key)
+        rates_text = _number_text(value, key)
     is_valid_key = key != "" and not any(char.isspace() or char == "=" for char in key)
-    if not isinstance(numbers, str) or not is_valid_key:
+    if not isinstance(rates_text, str) or not is_valid_key:
         raise UserError(
             f"{key!r:.80} has no price: write {PRICE_EXAMPLE.partition('=')[2]!r}, or a table of {', '.join(RATE_NAMES)}."
         )
-    return f"{key}={''.join(numbers.split())}"
+    return f"{key}={''.join(rates_text.split())}"
 
 
 def lifetime_seconds(lifetime: str | float) -> float:
     """Return a cache's lifetime in seconds, from a number or words such as ``5m`` and ``1h``; raises UserError."""
     text = str(lifetime).strip().lower()
-    unit = SECONDS_BY_UNIT.get(text[-1:])
-    number = _parsed_number(text if unit is None else text[:-1])
-    seconds = math.nan if number is None else number * (unit or 1.0)
+    unit_seconds = SECONDS_BY_UNIT.get(text[-1:])
+    number = _parsed_number(text if unit_seconds is None else text[:-1])
+    seconds = math.nan if number is None else number * (unit_seconds or 1.0)
     if not 0 < seconds <= MAX_LIFETIME_SECONDS:
         raise UserError(
             f"{str(lifetime)!r:.40} is no lifetime of the cache: give seconds, or 5m, 1h, 1d; at most 30 days."
@@ -128,12 +130,12 @@ def _price_key(name: str, word: str) -> PriceKey:
     return PriceKey(model, tier, above_tokens)
 
 
-def _price_of_rates(value: str, word: str) -> Price:
-    fields = value.split("/")
-    rates = [None if field == "" else _parsed_number(field) for field in fields]
+def _price_of_rates(rates_text: str, word: str) -> Price:
+    rate_texts = rates_text.split("/")
+    rates = [None if rate_text == "" else _parsed_number(rate_text) for rate_text in rate_texts]
     has_wrong_rate = any(
-        field and (number is None or not 0 <= number <= MAX_USD)
-        for field, number in zip(fields, rates, strict=True)
+        rate_text and (rate is None or not 0 <= rate <= MAX_USD)
+        for rate_text, rate in zip(rate_texts, rates, strict=True)
     )
     if has_wrong_rate or not 2 <= len(rates) <= len(RATE_NAMES) or None in rates[:2]:
         raise UserError(_no_price_sentence(word))
@@ -182,8 +184,8 @@ def _model_prices(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price
             for tier in SERVICE_TIERS
             if PriceKey(model, tier) in prices_by_key
         )
-        base = _with_tiers(prices_by_key, PriceKey(model))
-        yield model, base.model_copy(update={"services": services})
+        model_price = _with_tiers(prices_by_key, PriceKey(model))
+        yield model, model_price.model_copy(update={"services": services})
 
 
 def _with_tiers(prices_by_key: Mapping[PriceKey, Price], key: PriceKey) -> Price:

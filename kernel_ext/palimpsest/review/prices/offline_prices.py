@@ -23,7 +23,7 @@ from palimpsest.transcript.values import Price
 
 @dataclass(frozen=True, slots=True)
 class ListedLimits:
-    """The most tokens that models accept in a request, from a list."""
+    """The maximum tokens that models accept in a request, from a list."""
 
     by_model: Mapping[str, int] = field(default_factory=dict)
     source_sentence: str = ""
@@ -50,7 +50,7 @@ def offline_source(model: str) -> str:
 
 
 def offline_window(model: str) -> int:
-    """Return the most tokens that a model accepts in a request; 0 where the list does not contain the model."""
+    """Return the maximum tokens that a model accepts in a request; 0 where the list does not contain the model."""
     limit = (_listed_entry(model) or {}).get("max_input_tokens")
     return limit if isinstance(limit, int) else 0
 

@@ -20,6 +20,7 @@ from palimpsest.transcript.errors import UserError
 GAUGE_KINDS: Mapping[str, str] = {"call": "assistant", "media": "user", UNSEEN_KIND: "system"}
 """The gauge's names for item kinds of a timeline, where they differ."""
 UNSEEN_NAME = "not in the recording"
+"""The item's name for tokens that the recording does not show."""
 
 
 def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
@@ -28,7 +29,7 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
     if not timeline.requests:
         raise UserError("The recording has no request, so there is no context to show.")
     last_request = timeline.requests[-1]
-    last_shown = review.request(last_request.index + 1)
+    shown_request = review.request(last_request.index + 1)
     window = last_request.window or review.listed_limits().by_model.get(last_request.model, 0)
     return ContextReport(
         session_id=timeline.session,
@@ -42,7 +43,8 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
         calibration=ruler.factor,
         reported_tokens=last_request.reported,
         items=whole_tokens(
-            _report_item(block, scrub) for block in (*last_shown.blocks, *last_shown.outside_blocks)
+            _report_item(block, scrub)
+            for block in (*shown_request.blocks, *shown_request.outside_blocks)
         ),
         reductions=tuple(_item_reductions(review, last_request.index, scrub)),
         recorded_by=timeline.origin,

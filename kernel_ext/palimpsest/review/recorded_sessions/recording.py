@@ -200,38 +200,38 @@ def open_recording(
         price_of=price_of,
         price=price_words(price, lifetime),
     )
-    target = home_path(path)
-    root = project_root(target)
-    if root is not None:
+    recording_path = home_path(path)
+    project_folder = project_root(recording_path)
+    if project_folder is not None:
         if captured is not None:
             raise UserError(
                 "A project's own sessions have all that was sent; give a recording to --captured."
             )
         from palimpsest.review.recorded_sessions.stores_on_disk import project_store
 
-        project = project_store(root, session)
-        ids = [session] if session else [info.id for info in project.list()]
-        notes = project_notes(project.layout)
+        project = project_store(project_folder, session)
+        session_ids = [session] if session else [info.id for info in project.list()]
+        note_files = project_notes(project.layout)
         return make_recording(
-            project, ids, reads_log=True, own_only=without_subagents, note_files=notes
+            project, session_ids, reads_log=True, own_only=without_subagents, note_files=note_files
         )
     import_into = partial(
         REGISTRY.import_from,
-        path=target,
+        path=recording_path,
         clock=lambda: time.time_ns() // 1_000_000,
         without_subagents=without_subagents,
         errors_in=errors_folder,
         captured=None if captured is None else home_path(captured),
     )
     control = control or ImportControl()
-    opened = _import_into_memory(target, import_into, control)
-    store, report, remove = opened or _import_into_folder(import_into, control)
+    opened_in_memory = _import_into_memory(recording_path, import_into, control)
+    store, report, remove = opened_in_memory or _import_into_folder(import_into, control)
     return make_recording(
         store,
-        [imported.id for imported in report.sessions],
+        [imported_session.id for imported_session in report.sessions],
         report.problems,
         remove=remove,
-        note_files=recording_notes(target),
+        note_files=recording_notes(recording_path),
     )
 
 
@@ -243,7 +243,7 @@ _Opened = tuple[Store, ImportReport, Callable[[], object]]
 def _import_into_memory(
     path: Path, import_into: Callable[..., ImportReport], control: ImportControl
 ) -> _Opened | None:
-    """Import a recording into memory; None where it is too large for that."""
+    """Return a recording imported into memory; None where it is too large for that."""
     if path.exists() and size_of(path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()

@@ -29,6 +29,8 @@ from palimpsest.review.tables.links import link_to
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
+PRICED_TOKENS = 1_000_000
+"""Number of tokens that a rate is for."""
 MAX_WARMINGS = 12
 """Maximum requests that are suggested for keeping a cache warm: those of an hour, for a cache of five minutes."""
 _REMEDY_BY_CAUSE = {
@@ -120,28 +122,28 @@ class CacheBreaks(ShownAsTable):
     def unexplained_share(self) -> float:
         """Share of the lost tokens without a known cause."""
         lost_tokens = sum(cache_break.loss for cache_break in self.breaks)
-        unexplained_tokens = sum(cache_break.loss for cache_break in self._unexplained)
+        unexplained_tokens = sum(cache_break.loss for cache_break in self._unexplained_breaks)
         return unexplained_tokens / lost_tokens if lost_tokens else 0.0
 
     @cached_property
-    def _unexplained(self) -> list[CacheBreak]:
+    def _unexplained_breaks(self) -> list[CacheBreak]:
         return [cache_break for cache_break in self.breaks if cache_break.cause == "unexplained"]
 
     @cached_property
     def correlations(self) -> tuple[str, ...]:
         """Sentences on other properties of the unexplained breaks; these are correlations, not causes."""
-        unexplained = self._unexplained
-        after_prompt_count = sum(cache_break.first_of_turn for cache_break in unexplained)
+        unexplained_breaks = self._unexplained_breaks
+        after_prompt_count = sum(cache_break.first_of_turn for cache_break in unexplained_breaks)
         sentences = []
         if after_prompt_count:
-            prompts_text = f"{after_prompt_count} of {len(unexplained)} unexplained breaks come right after a prompt; "
+            prompts_text = f"{after_prompt_count} of {len(unexplained_breaks)} unexplained breaks come right after a prompt; "
             sentences.append(
                 f"{prompts_text}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
             )
-        beginning_count = sum(cache_break.beginning_only for cache_break in unexplained)
+        beginning_count = sum(cache_break.beginning_only for cache_break in unexplained_breaks)
         if beginning_count:
             sentences.append(
-                f"{beginning_count} of {len(unexplained)} unexplained breaks read the beginning of the session alone, as where "
+                f"{beginning_count} of {len(unexplained_breaks)} unexplained breaks read the beginning of the session alone, as where "
                 "the messages after it are sent otherwise than before."
             )
         return tuple(sentences)
@@ -201,7 +203,7 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
         for request in reported_requests
     )
     followers = rows[1:] if uses_cache else ()
-    turn_starts = [follower for follower in followers if follower.first_of_turn]
+    turn_starts = [follower for follower in followers if follower.follows_prompt]
     return CacheBreaks(
         timeline,
         price,
@@ -220,7 +222,7 @@ def breaks_at_price(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
 class _FollowingRequest(NamedTuple):
     """A request with reported usage that follows another such request."""
 
-    first_of_turn: bool
+    follows_prompt: bool
     cache_break: CacheBreak | None
 
 
@@ -231,7 +233,7 @@ def _following_request(
     follows_prompt = _follows_prompt(timeline, request)
     if cache_loss is None:
         return _FollowingRequest(follows_prompt, None)
-    loss = cache_loss.expected_read - cache_loss.actual_read
+    lost_tokens = cache_loss.expected_read - cache_loss.actual_read
     cache_break = CacheBreak(
         request=request.index,
         compared_request=cache_loss.compared_request,
@@ -239,8 +241,8 @@ def _following_request(
         causes=cache_loss.causes,
         expected=cache_loss.expected_read,
         read=cache_loss.actual_read,
-        loss=loss,
-        cost=cost_beyond_reading(request, loss, price),
+        loss=lost_tokens,
+        cost=cost_beyond_reading(request, lost_tokens, price),
         first_of_turn=follows_prompt,
         reports_writes=request.usage is not None and request.usage.cache_write > 0,
         beginning_only=reads_beginning_only(timeline, request),
@@ -252,7 +254,7 @@ def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfi
     """Return the cost of tokens that a request wrote to the cache, or paid in full, beyond that of reading them from it."""
     prices, usage = price.rates_at(request.terms, request.reported or 0), request.usage
     write_rate = prices.write if usage is not None and usage.cache_write else prices.input
-    return tokens * (write_rate - prices.read) / 1_000_000
+    return tokens * (write_rate - prices.read) / PRICED_TOKENS
 
 
 def remedy_text(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile) -> str:
@@ -261,16 +263,19 @@ def remedy_text(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile
         return _REMEDY_BY_CAUSE.get(cache_break.cause, "")
     previous_request = timeline.requests[cache_break.compared_request]
     request = timeline.requests[cache_break.request]
-    started_ms, previous_end = request.started, previous_request.ended or previous_request.started
+    started_ms, previous_end_ms = (
+        request.started,
+        previous_request.ended or previous_request.started,
+    )
     if (
         started_ms is None
-        or previous_end is None
+        or previous_end_ms is None
         or previous_request.index in behind_the_clock(timeline)
     ):
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it for another lifetime.
     lifetime = cache_lifetime(timeline).seconds
-    request_count = math.ceil((started_ms - previous_end) / 1000 / lifetime) - 1
+    request_count = math.ceil((started_ms - previous_end_ms) / 1000 / lifetime) - 1
     cost = request_count * price.cost(0, cache_break.expected, 0, 0, terms=request.terms)
     if not 0 < request_count <= MAX_WARMINGS or cost >= cache_break.cost:
         return ""
@@ -281,6 +286,6 @@ def remedy_text(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile
 
 def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:
     """Return whether the last item of a request is a prompt, not counting messages written by the program."""
-    turn = timeline.requests[request.index - 1].turn if request.index else 0
+    previous_turn = timeline.requests[request.index - 1].turn if request.index else 0
     last_item = timeline.items[request.items - 1] if request.items else None
-    return last_item is not None and last_item.kind == "user" and request.turn > turn
+    return last_item is not None and last_item.kind == "user" and request.turn > previous_turn

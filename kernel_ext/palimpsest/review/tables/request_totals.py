@@ -22,7 +22,9 @@ class RequestTotals:
 
     requests: int
     input: int
+    """Tokens of all requests, cached ones included."""
     output: int
+    """Tokens of all answers, with reasoning."""
     peak: int
     """Tokens of the largest request."""
     cost: float
@@ -46,14 +48,14 @@ def request_totals(timeline: Timeline, ruler: RulerOf, profile: PriceProfile) ->
     reported_requests = [request for request in timeline.requests if request.reported is not None]
     sizes = request_sizes(timeline, ruler)
     usages = [request.usage for request in reported_requests if request.usage is not None]
-    outputs: list[float] = [usage.output + usage.reasoning for usage in usages]
+    output_tokens: list[float] = [usage.output + usage.reasoning for usage in usages]
     if not reported_requests:
-        outputs = [size.output for size in _estimated_sizes(timeline, ruler)]
+        output_tokens = [size.output for size in _estimated_sizes(timeline, ruler)]
     costs = [cost for cost in session_costs(timeline, ruler, profile) if cost is not None]
     return RequestTotals(
         requests=len(timeline.requests),
         input=round(sum(sizes)),
-        output=round(sum(outputs)),
+        output=round(sum(output_tokens)),
         peak=round(max(sizes, default=0)),
         cost=sum(cost.value for cost in costs),
         is_fact=bool(reported_requests),
@@ -83,7 +85,7 @@ def session_costs(
     has_reported_usage = any(reported is not None for reported in timeline.reported)
     sizes = () if has_reported_usage else _estimated_sizes(timeline, ruler)
 
-    def cost(index: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
+    def cost_of_index(index: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
         known_cost = request_cost(timeline.requests[index], profile)
         if known_cost is not None or has_reported_usage:
             return known_cost
@@ -93,7 +95,7 @@ def session_costs(
 
     row_cache: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
     row_inputs = (timeline.requests,) if has_reported_usage else (timeline.requests, sizes)
-    return row_cache.grown_rows(cost, *row_inputs, subject=profile)
+    return row_cache.grown_rows(cost_of_index, *row_inputs, subject=profile)
 
 
 def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:
