@@ -58,7 +58,9 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, l
         plan = plan_revert(messages, message_id, part_id, standing_revert=standing)
         if plan is None:
             continue
-        ops += [["track"]] if plan.earlier_snapshot is None else [["restore", plan.earlier_snapshot]]
+        ops += (
+            [["track"]] if plan.earlier_snapshot is None else [["restore", plan.earlier_snapshot]]
+        )
         undone = [{"hash": patch.hash, "files": list(patch.files)} for patch in plan.patches]
         ops.append(["revert", undone])
         standing = RevertState(
