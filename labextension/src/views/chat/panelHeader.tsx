@@ -97,7 +97,7 @@ export function PanelHeader(props: IPanelHeaderProps) {
       ) : (
         <ContextWindow
           transcript={transcript}
-          pinned={view === 'window'}
+          isPinned={view === 'window'}
           onPin={pinned => {
             onView(pinned ? 'window' : null);
           }}

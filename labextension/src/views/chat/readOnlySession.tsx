@@ -34,7 +34,7 @@ export function SessionView(props: ISessionViewProps) {
         </div>
         <ContextWindow
           transcript={transcript}
-          pinned={pinned}
+          isPinned={pinned}
           onPin={setPinned}
         />
         {remark !== '' && (

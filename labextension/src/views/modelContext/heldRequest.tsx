@@ -23,16 +23,16 @@ import { NewSummary, OlderSummary } from './newSummary';
 export function HeldRequest({ held }: { held: ProposedRequest }) {
   const { words } = useHost();
   const actions = useHeldRequestActions();
-  const title = useId();
-  const fresh = held.items.filter(item => item.new);
+  const titleId = useId();
+  const newItems = held.items.filter(item => item.new);
   return (
     <div
       className="plm-Question plm-HeldRequest"
       role="group"
-      aria-labelledby={title}
+      aria-labelledby={titleId}
       data-ask={held.id}
     >
-      <p className="plm-Question-title" id={title}>
+      <p className="plm-Question-title" id={titleId}>
         {heldTitle(held, words)}
       </p>
       <p className="plm-HeldRequest-cost">
@@ -45,23 +45,23 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
         </p>
       ))}
       {held.new_summary !== undefined && (
-        <NewSummary held={held} report={held.new_summary} />
+        <NewSummary held={held} decision={held.new_summary} />
       )}
       {held.older_summary !== undefined && (
-        <OlderSummary held={held} report={held.older_summary} />
+        <OlderSummary held={held} decision={held.older_summary} />
       )}
       {held.decisions.length > 0 && <Decisions held={held} />}
-      {fresh.length > 0 && (
+      {newItems.length > 0 && (
         <Items
-          title={words.__('New in it: %1', count(fresh.length))}
-          hold={held.id}
-          items={fresh}
+          title={words.__('New in it: %1', count(newItems.length))}
+          heldId={held.id}
+          items={newItems}
         />
       )}
-      {held.items.length > fresh.length && (
+      {held.items.length > newItems.length && (
         <Items
           title={words.__('All it holds: %1', count(itemCount(held)))}
-          hold={held.id}
+          heldId={held.id}
           items={held.items}
         />
       )}
@@ -100,19 +100,19 @@ function itemCount({ items, items_left_out }: ProposedRequest): number {
 }
 
 function differenceText(held: ProposedRequest, words: IWords): string {
-  const before = held.tokens_before;
-  if (before === undefined) {
+  const tokensBefore = held.tokens_before;
+  if (tokensBefore === undefined) {
     return words.__('The first request to %1', held.model);
   }
-  const change = held.tokens - before;
+  const change = held.tokens - tokensBefore;
   return change >= 0
     ? words.__('%1 tokens more than the request before', count(change))
     : words.__('%1 tokens fewer than the request before', count(-change));
 }
 
-/** Returns what else is to be known before it is let go. */
+/** Returns sentences about what else happens when the request is let go. */
 function furtherSentences(held: ProposedRequest, words: IWords): string[] {
-  const sentences: readonly [isSaid: boolean, sentence: string][] = [
+  const sentences: readonly [applies: boolean, sentence: string][] = [
     [
       held.summary_first,
       words.__('A summary is requested first; that request is held, too.')
@@ -141,7 +141,9 @@ function furtherSentences(held: ProposedRequest, words: IWords): string[] {
       )
     ]
   ];
-  return sentences.flatMap(([isSaid, sentence]) => (isSaid ? [sentence] : []));
+  return sentences.flatMap(([applies, sentence]) =>
+    applies ? [sentence] : []
+  );
 }
 
 function Decisions({ held }: { held: ProposedRequest }) {
@@ -164,22 +166,22 @@ function Decisions({ held }: { held: ProposedRequest }) {
 }
 
 function Items(props: {
-  hold: string;
+  heldId: string;
   title: string;
   items: readonly RequestItem[];
 }) {
-  const { hold, title, items } = props;
+  const { heldId, title, items } = props;
   const { words } = useHost();
   const editor = useContextEditor();
   const [failure, setFailure] = useState('');
-  const edit = (action: 'pin' | 'unpin' | 'exclude', part: string) => {
-    void editor?.edit(action, part, hold).then(setFailure);
+  const edit = (action: 'pin' | 'unpin' | 'exclude', partId: string) => {
+    void editor?.edit(action, partId, heldId).then(setFailure);
   };
   return (
     <Disclosure className="plm-HeldRequest-list" head={title}>
       <ul>
         {items.map((item, index) => {
-          const { kind, part_id: part, pinned, state, tokens } = item;
+          const { kind, part_id: partId, pinned, state, tokens } = item;
           const label = `${item.name} ${item.words}`.trim();
           return (
             <li key={index} className="plm-HeldRequest-item" data-kind={kind}>
@@ -190,7 +192,7 @@ function Items(props: {
                   {[kind, ...(state === 'whole' ? [] : [state])].join(', ')}
                 </span>
               </span>
-              {editor !== null && part !== undefined && (
+              {editor !== null && partId !== undefined && (
                 <span className="plm-HeldRequest-edits">
                   <LinkButton
                     aria-label={
@@ -199,7 +201,7 @@ function Items(props: {
                         : words.__('Pin %1', label)
                     }
                     onClick={() => {
-                      edit(pinned ? 'unpin' : 'pin', part);
+                      edit(pinned ? 'unpin' : 'pin', partId);
                     }}
                   >
                     {pinned ? words.__('Unpin') : words.__('Pin')}
@@ -207,7 +209,7 @@ function Items(props: {
                   <LinkButton
                     aria-label={words.__('Exclude %1', label)}
                     onClick={() => {
-                      edit('exclude', part);
+                      edit('exclude', partId);
                     }}
                   >
                     {words.__('Exclude')}

@@ -25,7 +25,7 @@ export function Reasoning(props: {
       head={<span>{head}</span>}
     >
       <Markdown text={part.text} />
-      <ContextEditNote target={part.id} decisions={decisions} />
+      <ContextEditNote targetId={part.id} decisions={decisions} />
     </Disclosure>
   );
 }

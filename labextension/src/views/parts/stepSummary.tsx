@@ -31,7 +31,7 @@ export function StepSummary(props: { part: StepFinishPart; number: number }) {
       <span>
         {tokens.estimated && '≈ '}
         {facts.map(withoutBreaks).join('\u00a0· ')}{' '}
-        <InspectButton target={{ request: part.message_id }} quiet />
+        <InspectButton target={{ request: part.message_id }} isLink />
       </span>
       {part.window !== undefined && part.context_tokens !== undefined && (
         <Gauge used={part.context_tokens} window={part.window} />

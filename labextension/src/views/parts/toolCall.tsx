@@ -167,7 +167,7 @@ export function ToolCall({
         <CallFacts part={part} reply={reply} />
         {reduction !== null && <ReductionNote decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
-          <ContextEditNote target={part.id} decisions={decisions} />
+          <ContextEditNote targetId={part.id} decisions={decisions} />
         )}
       </div>
     </Disclosure>

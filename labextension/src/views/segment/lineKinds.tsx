@@ -12,7 +12,7 @@ import { callSubject } from '../../state/lines/toolCalls';
 import { workText } from '../../state/display/workWords';
 import { decisionsAbout } from '../../state/session/contextEdits';
 import { useHost, type IWords } from '../host';
-import { Compaction, compactionText } from '../modelContext/compaction';
+import { Compaction, compactionTexts } from '../modelContext/compaction';
 import { ContextEditState } from '../modelContext/editButtons';
 import { Failure, RetryNote } from '../parts/failure';
 import { MarkdownText } from '../parts/markdownText';
@@ -178,13 +178,13 @@ const KINDS: LineKinds = {
       <Compaction
         summary={line.summary}
         state={line.state}
-        mark={line.part}
+        marker={line.part}
         summaryId={line.summaryId}
         decisions={segment.decisions}
       />
     ),
     text: ({ part, state }, words) =>
-      compactionText(state, part, words).join(' '),
+      compactionTexts(state, part, words).join(' '),
     madeOf: ({ part, state }) => [part, state]
   },
   error: {
@@ -228,7 +228,7 @@ function EditState({
 }: ILineProps<Extract<Line, { kind: 'text' | 'prompt' } | StandaloneLine>>) {
   return (
     <ContextEditState
-      target={line.part.id}
+      targetId={line.part.id}
       decisions={decisionsAbout(segment.decisions, line.part)}
     />
   );

@@ -79,7 +79,7 @@ export function TurnSummary(props: ITurnSummaryProps) {
       {showsGauge &&
         figures?.used !== undefined &&
         figures.window !== undefined && (
-          <Gauge used={figures.used} window={figures.window} brief />
+          <Gauge used={figures.used} window={figures.window} isBrief />
         )}
       <span className="plm-TurnSummary-actions">
         {text !== '' && (
@@ -91,7 +91,7 @@ export function TurnSummary(props: ITurnSummaryProps) {
           />
         )}
         {last !== undefined && (
-          <InspectButton target={{ request: last.info.id }} quiet />
+          <InspectButton target={{ request: last.info.id }} isLink />
         )}
         {children}
       </span>

@@ -75,7 +75,7 @@ export const Turn = memo(
               <MissingAnswerButton target={turn.key} />
             )}
             <ContextEditState
-              target={turn.key}
+              targetId={turn.key}
               decisions={decisions.filter(
                 ({ message_id }) => message_id === turn.key
               )}
