@@ -83,14 +83,14 @@ export function PanelHeader(props: IPanelHeaderProps) {
       </div>
       {isChoosing ? (
         <SessionList
-          current={session?.id ?? ''}
+          currentId={session?.id ?? ''}
           onClose={close}
           onChosen={focusComposer}
         />
       ) : view === 'share' && session !== undefined ? (
         <SharePage
           session={session.id}
-          shared={session.share !== undefined}
+          isShared={session.share !== undefined}
           onBack={focusComposer}
           onChanged={ignoreChange}
         />

@@ -46,7 +46,7 @@ export function SessionView(props: ISessionViewProps) {
       <Transcript
         transcript={transcript}
         readOnly
-        empty={
+        emptyContent={
           <p className="plm-Muted">
             {words.__('Nothing was said in this session yet.')}
           </p>

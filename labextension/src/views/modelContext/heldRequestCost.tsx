@@ -8,9 +8,9 @@ import { useHost } from '../host';
 const SECOND_MS = 1000;
 
 /** Draws the cost, and how long the provider keeps the prompt; it counts down. */
-export function HeldRequestCost({ held }: { held: ProposedRequest }) {
+export function HeldRequestCost({ request }: { request: ProposedRequest }) {
   const { words } = useHost();
-  const { cache, cost, cost_cold: coldCost, now: proposedAt } = held;
+  const { cache, cost, cost_cold: coldCost, now: proposedAt } = request;
   const now = useNow(SECOND_MS);
   // The clocks of kernel and page may differ, so that the time since the proposal arrived is counted.
   const [arrival, setArrival] = useState({ proposedAt: proposedAt, at: now });

@@ -6,12 +6,12 @@ import { useHost } from '../host';
 
 /** Draws a field for each number; Enter, or leaving it, makes a new proposal. */
 export function HeldRequestFields(props: {
-  held: ProposedRequest;
+  request: ProposedRequest;
   actions: IHeldRequestActions;
 }) {
-  const { held, actions } = props;
+  const { request, actions } = props;
   const { words } = useHost();
-  const { limit_tokens: limitTokens, limit_usd: limitUsd, numbers } = held;
+  const { limit_tokens: limitTokens, limit_usd: limitUsd, numbers } = request;
   return (
     <div className="plm-HeldRequest-numbers">
       {numbers.map(({ meaning, name, value }) => (
@@ -22,7 +22,7 @@ export function HeldRequestFields(props: {
           value={String(value)}
           onChange={async text =>
             Number.isFinite(Number(text))
-              ? actions.changeNumber(held.id, name, Number(text))
+              ? actions.changeNumber(request.id, name, Number(text))
               : words.__('Write a number such as %1.', value)
           }
         />

@@ -13,7 +13,7 @@ import { decisionText } from './reductionNote';
 import { SummaryGrade } from './summaryGrade';
 
 /** Draws what the summary keeps and loses; before anything is sent it can be put aside, or its compaction undone. */
-export function NewSummary({ held, decision }: IHeldSummaryProps) {
+export function NewSummary({ request, decision }: IHeldSummaryProps) {
   const { words } = useHost();
   const editor = useContextEditor();
   const actions = useHeldRequestActions();
@@ -29,7 +29,7 @@ export function NewSummary({ held, decision }: IHeldSummaryProps) {
           description: words.__(
             'The summary is put aside and stays in the log with its cost; the request for the other is held, too.'
           ),
-          choose: actions && (() => actions.askForAnotherSummary(held.id))
+          choose: actions && (() => actions.askForAnotherSummary(request.id))
         },
         {
           name: words.__('Keep the older context instead'),
@@ -39,7 +39,7 @@ export function NewSummary({ held, decision }: IHeldSummaryProps) {
           choose:
             editor === null || summaryId === undefined
               ? null
-              : () => editor.edit('restore', summaryId, held.id)
+              : () => editor.edit('restore', summaryId, request.id)
         }
       ]}
     />
@@ -47,15 +47,15 @@ export function NewSummary({ held, decision }: IHeldSummaryProps) {
 }
 
 /** Draws the grade of the summary that was put aside, to be compared with the new one; it can be taken back. */
-export function OlderSummary({ held, decision }: IHeldSummaryProps) {
+export function OlderSummary({ request, decision }: IHeldSummaryProps) {
   const { words } = useHost();
   const actions = useHeldRequestActions();
-  const isRequested = held.purpose === 'compaction';
+  const isRequested = request.purpose === 'compaction';
   return (
     <GradedSummary
       name={words.__('The summary that was put aside')}
       note={
-        held.new_summary === undefined && !isRequested
+        request.new_summary === undefined && !isRequested
           ? words.__('You put a summary aside.')
           : words.__('You put a summary aside for it.')
       }
@@ -68,7 +68,7 @@ export function OlderSummary({ held, decision }: IHeldSummaryProps) {
             : words.__(
                 'It stands in the place of what it covers, and a newer one is put aside.'
               ),
-          choose: actions && (() => actions.useOlderSummary(held.id))
+          choose: actions && (() => actions.useOlderSummary(request.id))
         }
       ]}
     />
@@ -76,7 +76,7 @@ export function OlderSummary({ held, decision }: IHeldSummaryProps) {
 }
 
 interface IHeldSummaryProps {
-  held: ProposedRequest;
+  request: ProposedRequest;
   decision: Decision;
 }
 
