@@ -9,8 +9,8 @@ interface IRequestFieldProps {
 }
 
 /**
- * Draws the field. What is being written stays as it is written, though it may be no request yet: the cursor
- * moves as soon as it is one, and the field says where it is when it is left, or when Enter is pressed.
+ * Draws the field. A typed text stays though it may be no request yet: the cursor moves as soon as it is one, and the
+ * field shows the cursor's request again when it is left, or when Enter is pressed.
  */
 export function RequestField({ request, onRequest }: IRequestFieldProps) {
   const { view } = useInspectedSession();

@@ -34,19 +34,21 @@ interface IRequestSliderProps {
 
 /** A button of the pointer, or a finger, that was moved less far has not chosen a range. */
 const MIN_BRUSH_PX = 4;
+/** The space between the pointer's request and the text beside it. */
+const HINT_GAP_PX = 6;
 
 /** A pointer that is held down on the picture. */
 interface IHeldPointer {
-  /** Where the range begins that it chooses. */
+  /** The request at which the range begins that it chooses. */
   readonly anchor: number;
   readonly startX: number;
-  /** The range so far; null while it has moved the cursor alone. */
+  /** The range chosen so far; null while only the cursor was moved. */
   range: IRequestRange | null;
 }
 
 /**
  * Draws the picture, the cursor, the chosen range, and beside a mouse what is under it. A click moves the cursor; a
- * drag, Shift with a click or with the keys of the cursor choose a range, which Escape lets go.
+ * drag, Shift with a click or with the keys of the cursor choose a range, which Escape clears.
  */
 export function RequestSlider(props: IRequestSliderProps) {
   const { name, value, total, width, elementRef, hintText, children } = props;
@@ -235,7 +237,11 @@ function PointerHint({ text, ...place }: IRequestMarkProps & { text: string }) {
       <RequestMark className="plm-Track-under" {...place} />
       <span
         className="plm-Track-hint"
-        style={isLeft ? { right: place.width - x + 6 } : { left: x + 6 }}
+        style={
+          isLeft
+            ? { right: place.width - x + HINT_GAP_PX }
+            : { left: x + HINT_GAP_PX }
+        }
       >
         {text}
       </span>

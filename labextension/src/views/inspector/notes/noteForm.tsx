@@ -22,7 +22,7 @@ interface INotePlaceChoice {
   readonly place: INoteWords;
 }
 
-/** Draws the form; `note` is the one that is changed, null for a new one. */
+/** Draws the form; `note` is the note that is changed, null for a new one. */
 export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
   const { note, onEnd } = props;
   const { words } = useHost();

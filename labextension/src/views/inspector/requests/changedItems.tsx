@@ -13,7 +13,7 @@ import { BoxedText, MissingText } from '../controls/sessionTexts';
 
 const MAX_FOLDED_ROWS = 8;
 const MAX_ROWS = 500;
-/** How much of a text is shown beside its other form. */
+/** How much is shown of an item's text in each of the two requests. */
 const MAX_CHARS = 4_000;
 
 interface IChangedItemsProps {
