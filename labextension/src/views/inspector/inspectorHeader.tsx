@@ -26,9 +26,9 @@ import type { IWaysBackAndForward } from './shownPlace';
 export type TabName = (typeof INSPECTOR_TABS)[number];
 
 /** Returns the tabs in their order; of two sessions, what compares them comes first. */
-export function tabsOf(compared: IComparedView | null): readonly TabName[] {
+export function tabsOf(comparedView: IComparedView | null): readonly TabName[] {
   return INSPECTOR_TABS.filter(
-    name => name !== 'compared' || compared !== null
+    name => name !== 'compared' || comparedView !== null
   );
 }
 

@@ -86,14 +86,14 @@ export function usePolicyTrack(
     view?.seq
   );
   const track = stop?.track ?? answer?.track ?? null;
-  const key = stop === null ? policy : JSON.stringify(stop.numbers);
-  const [tracks] = useState(() => new ShownTracks());
+  const stopKey = stop === null ? policy : JSON.stringify(stop.numbers);
+  const [shownTracks] = useState(() => new ShownTracks());
   const shownTrack = useMemo(() => {
     if (view === null || track === null || policy === '') {
       return null;
     }
     const parsed = parsePolicy(policy, policyNames(view));
-    return tracks.shownTrackOf(
+    return shownTracks.shownTrackOf(
       viewUpTo(view, track.total.length),
       track,
       parsed.name,
@@ -101,7 +101,7 @@ export function usePolicyTrack(
     );
     // The numbers of a stop are those of its key.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [tracks, view, track, policy, key]);
+  }, [shownTracks, view, track, policy, stopKey]);
   const missingTrackError =
     source.stops !== undefined && name !== '' && stop === null
       ? 'This file holds no track of that policy.'

@@ -15,7 +15,7 @@ interface IRequestFieldProps {
 export function RequestField({ request, onRequest }: IRequestFieldProps) {
   const { view } = useInspectedSession();
   const [typedText, setTypedText] = useState<string | null>(null);
-  const total = view.requests.id.length;
+  const requestCount = view.requests.id.length;
   const leaveField = () => {
     setTypedText(null);
   };
@@ -25,7 +25,7 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
         className="plm-Field"
         type="number"
         min={1}
-        max={total}
+        max={requestCount}
         value={typedText ?? request + 1}
         onChange={event => {
           const typedRequest = Number(event.target.value) - 1;
@@ -33,7 +33,7 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
           if (
             Number.isInteger(typedRequest) &&
             typedRequest >= 0 &&
-            typedRequest < total
+            typedRequest < requestCount
           ) {
             onRequest(typedRequest);
           }

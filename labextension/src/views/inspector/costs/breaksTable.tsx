@@ -40,9 +40,12 @@ export const BreaksTable = memo(function BreaksTable(props: {
         .sort((left, right) => right.cost - left.cost),
     [view, range]
   );
-  const reported = useMemo(() => reportedCost(view, range), [view, range]);
+  const reportedCost = useMemo(
+    () => reportedCostIn(view, range),
+    [view, range]
+  );
   // The recorded cost is at the recorded model's price.
-  const recordedCost = priceModelName === '' ? reported.cost : 0;
+  const recordedCost = priceModelName === '' ? reportedCost.cost : 0;
   const totalCost = breaks.reduce(
     (sum, cacheBreak) => sum + cacheBreak.cost,
     0
@@ -64,7 +67,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
                 '%1 · %2 of %3',
                 breaks.length,
                 money(totalCost, unit, isFact).replace(` ${unit}`, ''),
-                money(recordedCost, unit, reported.isFact)
+                money(recordedCost, unit, reportedCost.isFact)
               )
             : words.__(
                 '%1 · %2',
@@ -169,7 +172,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
 });
 
 /** Returns the reported cost of a range, or of all requests; 0 where none was reported. */
-function reportedCost(
+function reportedCostIn(
   view: TimelineView,
   range: IRequestRange | null
 ): { cost: number; isFact: boolean } {

@@ -112,7 +112,7 @@ export function CostChart() {
         <RequestSlider
           name={words.__('Request, cost over time')}
           value={hintAt(request)}
-          total={requestCount}
+          requestCount={requestCount}
           width={width}
           elementRef={plotRef}
           hintText={hintAt}

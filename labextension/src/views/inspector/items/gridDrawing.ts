@@ -121,7 +121,7 @@ export function rowOfMark(
 
 /** Squares of one item beside each other. */
 interface ISquares {
-  readonly row: number;
+  readonly rowIndex: number;
   readonly item: number;
   readonly states: ItemStates;
   /** The index of the track in each square, from above. */
@@ -197,8 +197,8 @@ class GridBrush {
   private readonly _firstRow: number;
   private readonly _endRow: number;
   /** The first request that is seen, and the one after the last. */
-  private readonly _firstColumn: number;
-  private readonly _endColumn: number;
+  private readonly _firstRequest: number;
+  private readonly _endRequest: number;
 
   constructor(
     private readonly _context: CanvasRenderingContext2D,
@@ -213,8 +213,8 @@ class GridBrush {
       Math.ceil((top + height - HEAD_PX) / ROW_PX),
       rows.length
     );
-    this._firstColumn = range.first + Math.floor(left / columnPx);
-    this._endColumn = Math.min(
+    this._firstRequest = range.first + Math.floor(left / columnPx);
+    this._endRequest = Math.min(
       range.first + Math.ceil((left + width - namesPx) / columnPx),
       range.last + 1
     );
@@ -222,12 +222,14 @@ class GridBrush {
 
   paintCells(): void {
     const { rows, tracks } = this._content;
-    const { range, columnPx: width } = this._shape;
-    const step = requestsPerColumn(width);
+    const { range, columnPx } = this._shape;
+    const columnRequests = requestsPerColumn(columnPx);
     const firstStep =
-      range.first + Math.floor((this._firstColumn - range.first) / step) * step;
-    for (let row = this._firstRow; row < this._endRow; row++) {
-      const item = itemOfRow(this._content.states.view, rows[row] ?? 0);
+      range.first +
+      Math.floor((this._firstRequest - range.first) / columnRequests) *
+        columnRequests;
+    for (let rowIndex = this._firstRow; rowIndex < this._endRow; rowIndex++) {
+      const item = itemOfRow(this._content.states.view, rows[rowIndex] ?? 0);
       tracks.forEach((states, trackIndex) => {
         let runStart = firstStep;
         const worstStateFrom = (start: number) =>
@@ -235,21 +237,25 @@ class GridBrush {
             states,
             item,
             start,
-            Math.min(step, range.last + 1 - start)
+            Math.min(columnRequests, range.last + 1 - start)
           );
         let state = worstStateFrom(runStart);
-        for (let column = runStart + step; ; column += step) {
-          const isLast = column >= this._endColumn;
-          const nextState = isLast ? null : worstStateFrom(column);
+        for (
+          let columnStart = runStart + columnRequests;
+          ;
+          columnStart += columnRequests
+        ) {
+          const isLast = columnStart >= this._endRequest;
+          const nextState = isLast ? null : worstStateFrom(columnStart);
           if (nextState !== state || isLast) {
-            const runEnd = Math.min(column, range.last + 1);
+            const runEnd = Math.min(columnStart, range.last + 1);
             this._paintRun(
-              { row, item, states, trackIndex },
+              { rowIndex, item, states, trackIndex },
               state,
               runStart,
               runEnd
             );
-            runStart = column;
+            runStart = columnStart;
             state = nextState;
           }
           if (isLast) {
@@ -272,10 +278,10 @@ class GridBrush {
     context.textAlign = 'left';
     const letterPx = Math.max(context.measureText('mmmmmmmmmm').width / 10, 1);
     const maxLetters = Math.max(Math.floor((namesPx - 26) / letterPx), 3);
-    for (let row = this._firstRow; row < this._endRow; row++) {
-      const rowNumber = rows[row] ?? 0;
+    for (let rowIndex = this._firstRow; rowIndex < this._endRow; rowIndex++) {
+      const rowNumber = rows[rowIndex] ?? 0;
       const item = itemOfRow(view, rowNumber);
-      const y = this._yOf(row) + ROW_PX / 2;
+      const y = this._yOf(rowIndex) + ROW_PX / 2;
       const textColour = this._colourOf(
         rowNumber === chosenRow ? 'accent' : 'text'
       );
@@ -297,7 +303,7 @@ class GridBrush {
         } else if (definitionsOf(view, item).count === 0) {
           context.fillText(rowName(view, item, maxLetters), 16, y);
         } else {
-          const isUnfolded = (rows[row + 1] ?? 0) >= MAX_ITEMS;
+          const isUnfolded = (rows[rowIndex + 1] ?? 0) >= MAX_ITEMS;
           context.fillText(isUnfolded ? '▾' : '▸', 14, y);
           context.fillText(rowName(view, item, maxLetters - 2), FOLD_PX, y);
         }
@@ -325,7 +331,7 @@ class GridBrush {
       MIN_CALL_LETTERS
     );
     this._context.fillText(rowName(view, item, fit.letters), FOLD_PX, y);
-    this._paintAtRight(fit.isShown ? figures : '', y);
+    this._paintAtRight(fit.areFiguresShown ? figures : '', y);
   }
 
   /** Writes a definition's name, and at the right its tokens. */
@@ -343,7 +349,7 @@ class GridBrush {
     const shownName =
       name.length <= fit.letters ? name : `…${name.slice(1 - fit.letters)}`;
     this._context.fillText(shownName, INDENT_PX, y);
-    this._paintAtRight(fit.isShown ? tokensText : '', y);
+    this._paintAtRight(fit.areFiguresShown ? tokensText : '', y);
   }
 
   /** Returns how many letters a name has beside figures, which are shown if the name then has more than `minLetters`. */
@@ -352,17 +358,17 @@ class GridBrush {
     figures: string,
     letterPx: number,
     minLetters: number
-  ): { letters: number; isShown: boolean } {
+  ): { letters: number; areFiguresShown: boolean } {
     const roomLetters = Math.floor(
       (this._shape.namesPx - RIGHT_PX - left) / letterPx
     );
-    const isShown = roomLetters - figures.length > minLetters;
+    const areFiguresShown = roomLetters - figures.length > minLetters;
     return {
       letters: Math.max(
-        isShown ? roomLetters - figures.length - 1 : roomLetters,
+        areFiguresShown ? roomLetters - figures.length - 1 : roomLetters,
         3
       ),
-      isShown
+      areFiguresShown
     };
   }
 
@@ -383,15 +389,16 @@ class GridBrush {
     context.fillStyle = this._colourOf('text');
     context.font = `11px ${this._palette.font}`;
     context.textAlign = 'center';
-    const step =
+    const numberStep =
       columnPx > NARROW_PX
         ? Math.ceil(NUMBER_PX / columnPx)
         : Math.max(10, Math.ceil(NARROW_NUMBER_PX / columnPx / 10) * 10);
     context.globalAlpha = 0.75;
     for (
-      let requestNumber = Math.ceil((this._firstColumn + 1) / step) * step;
-      requestNumber <= this._endColumn;
-      requestNumber += step
+      let requestNumber =
+        Math.ceil((this._firstRequest + 1) / numberStep) * numberStep;
+      requestNumber <= this._endRequest;
+      requestNumber += numberStep
     ) {
       const x = this._xOf(requestNumber - 1) + columnPx / 2;
       if (x > namesPx + 10 && x < width - 14) {
@@ -480,7 +487,7 @@ class GridBrush {
 
   /** Paints cells of one state beside each other. */
   private _paintRun(
-    { row, item, states, trackIndex }: ISquares,
+    { rowIndex, item, states, trackIndex }: ISquares,
     state: ItemState | null,
     runStart: number,
     runEnd: number
@@ -491,7 +498,7 @@ class GridBrush {
     const { columnPx } = this._shape;
     const context = this._context;
     const height = (ROW_PX - 3) / this._content.tracks.length;
-    const y = this._yOf(row) + 1.5 + trackIndex * height;
+    const y = this._yOf(rowIndex) + 1.5 + trackIndex * height;
     const isThin = state === 'out' || state === 'reverted';
     const hasGaps = columnPx > 4 && !isThin;
     context.fillStyle = this._fillOf(item, state);

@@ -13,7 +13,7 @@ const WHEEL_LINE_PX = 20;
 
 interface IGridZoom {
   /** The width of a column in CSS pixels. */
-  readonly column: number;
+  readonly columnPx: number;
   /** The step that is shown, and the number of steps; at step 0 all requests fit. */
   readonly zoom: number;
   readonly zoomCount: number;
@@ -30,7 +30,11 @@ export function gridZoomAt(chosenZoom: number, roomPx: number): IGridZoom {
     ...COLUMN_WIDTHS_PX.filter(width => width > fittingPx)
   ];
   const zoom = Math.min(chosenZoom, widths.length - 1);
-  return { column: widths[zoom] ?? fittingPx, zoom, zoomCount: widths.length };
+  return {
+    columnPx: widths[zoom] ?? fittingPx,
+    zoom,
+    zoomCount: widths.length
+  };
 }
 
 /** Returns the step that a key leads to; null for a key that is for something else. */

@@ -102,11 +102,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const scrollRef = useRef({ left: 0, top: 0 });
   const idPrefix = useId();
   const width = useElementWidth(boxRef);
-  const { unfolded: unfoldedIds, fold: toggleFold } = useUnfoldedItems(
-    view,
-    item,
-    definition
-  );
+  const { unfoldedIds, toggleFold } = useUnfoldedItems(view, item, definition);
   const rows = useMemo(
     () => itemRows(shownTrack.states, filter, chosenRange, unfoldedIds),
     [shownTrack.states, filter, chosenRange, unfoldedIds]
@@ -133,14 +129,14 @@ export const ItemGrid = memo(function ItemGrid(props: {
     chosenZoom,
     (width - namesPx - MARGIN_PX) / requestCount
   );
-  const { column, zoom, zoomCount } = gridZoom;
-  const columnRequests = requestsPerColumn(column);
+  const { columnPx, zoom, zoomCount } = gridZoom;
+  const columnRequests = requestsPerColumn(columnPx);
   const tracks = useMemo(
     () => [recordedTrack.states, ...(whatIf === null ? [] : [whatIf.states])],
     [recordedTrack.states, whatIf]
   );
   const size = {
-    width: namesPx + requestCount * column + MARGIN_PX,
+    width: namesPx + requestCount * columnPx + MARGIN_PX,
     height: HEAD_PX + rows.length * ROW_PX
   };
   const visibleHeight = Math.min(height, size.height + SCROLLBAR_PX);
@@ -151,7 +147,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
         width,
         height: visibleHeight,
         namesPx,
-        columnPx: column,
+        columnPx,
         range,
         ...scrollRef.current
       };
@@ -176,7 +172,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
     opensSubagents,
     width,
     namesPx,
-    column,
+    columnPx,
     range,
     visibleHeight
   ]);
@@ -187,13 +183,13 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const scrollToCursor = useCallback(() => {
     const { left } = scrollRef.current;
     const columnRoom = width - namesPx;
-    const x = (request - range.first) * column;
+    const x = (request - range.first) * columnPx;
     const element = boxRef.current;
-    const isHidden = x < left || x + column > left + columnRoom;
+    const isHidden = x < left || x + columnPx > left + columnRoom;
     if (element !== null && isHidden && isInRange(range, request)) {
       element.scrollLeft = Math.max(x - columnRoom * CURSOR_SHARE, 0);
     }
-  }, [request, column, namesPx, width, range]);
+  }, [request, columnPx, namesPx, width, range]);
   const lastLayout = useRef({ width, chosenRange });
   useLayoutEffect(() => {
     // A box that became wider than its content was scrolled back before the content grew; with a range there is less content.
@@ -211,18 +207,19 @@ export const ItemGrid = memo(function ItemGrid(props: {
       scrollToCursor();
     } else {
       boxRef.current.scrollLeft = Math.max(
-        keptPlace.column * column - keptPlace.x,
+        keptPlace.column * columnPx - keptPlace.x,
         0
       );
       scrollRef.current = scrollOf(boxRef.current);
     }
-  }, [scrollToCursor, width, chosenRange, column]);
+  }, [scrollToCursor, width, chosenRange, columnPx]);
   useZoomWheel(boxRef, (direction, pointerX) => {
     const newZoom = zoom + direction;
     const x = pointerX - namesPx;
     if (newZoom >= 0 && newZoom < zoomCount) {
       const { left } = scrollRef.current;
-      pointedPlace.current = x < 0 ? null : { column: (x + left) / column, x };
+      pointedPlace.current =
+        x < 0 ? null : { column: (x + left) / columnPx, x };
       goTo({ zoom: newZoom });
     }
   });
@@ -238,12 +235,12 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const lastDrawn = useRef({ rows, filter });
   useLayoutEffect(() => {
     // Rows that come above the seen ones do not move these.
-    const previousRows = lastDrawn.current;
+    const previousDrawn = lastDrawn.current;
     lastDrawn.current = { rows, filter };
     const { top } = scrollRef.current;
     const firstIndex = Math.floor(top / ROW_PX);
-    const newIndex = rows.indexOf(previousRows.rows[firstIndex] ?? -1);
-    const isSame = previousRows.filter === filter && top > 0 && newIndex >= 0;
+    const newIndex = rows.indexOf(previousDrawn.rows[firstIndex] ?? -1);
+    const isSame = previousDrawn.filter === filter && top > 0 && newIndex >= 0;
     if (boxRef.current !== null && isSame && newIndex !== firstIndex) {
       scrollRef.current.top = top + (newIndex - firstIndex) * ROW_PX;
       boxRef.current.scrollTop = scrollRef.current.top;
@@ -265,7 +262,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
     const x = event.clientX - frame.left;
     const y = event.clientY - frame.top - HEAD_PX;
     const clickedRequest =
-      firstRequest + Math.floor((x - namesPx + element.scrollLeft) / column);
+      firstRequest + Math.floor((x - namesPx + element.scrollLeft) / columnPx);
     const clickedRow = rows[Math.floor((y + element.scrollTop) / ROW_PX)];
     if (
       x < FOLD_PX &&
@@ -335,7 +332,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
           rowWords(
             shownTrack.states,
             { row: rowOf(view, item, definition), request },
-            { unfolded: unfoldedIds, opensSubagents },
+            { unfoldedIds, opensSubagents },
             words
           ),
           request + 1
@@ -447,21 +444,21 @@ function useUnfoldedItems(
   item: number | null,
   definition: number | null
 ): {
-  unfolded: ReadonlySet<string>;
-  fold: (row: number) => boolean;
+  unfoldedIds: ReadonlySet<string>;
+  toggleFold: (row: number) => boolean;
 } {
   const { goTo, source } = useInspection();
   const [chosenIds, setChosenIds] = useState<ReadonlySet<string>>(new Set());
   const holderId =
     item === null || definition === null ? '' : (view.items.id[item] ?? '');
-  const unfolded = useMemo(
+  const unfoldedIds = useMemo(
     () =>
       holderId === '' || chosenIds.has(holderId)
         ? chosenIds
         : new Set([...chosenIds, holderId]),
     [chosenIds, holderId]
   );
-  const fold = (row: number) => {
+  const toggleFold = (row: number) => {
     const rowItem = itemOfRow(view, row);
     const [subagent] = subagentsOf(view, rowItem);
     if (
@@ -475,7 +472,7 @@ function useUnfoldedItems(
     if (row >= MAX_ITEMS || definitionsOf(view, rowItem).count === 0) {
       return false;
     }
-    const newIds = new Set(unfolded);
+    const newIds = new Set(unfoldedIds);
     if (!newIds.delete(id)) {
       newIds.add(id);
     } else if (id === holderId) {
@@ -484,7 +481,7 @@ function useUnfoldedItems(
     setChosenIds(newIds);
     return true;
   };
-  return { unfolded, fold };
+  return { unfoldedIds, toggleFold };
 }
 
 /** Returns the description of a row. */
@@ -492,9 +489,9 @@ function rowWords(
   states: ItemStates,
   { row, request }: { row: number; request: number },
   {
-    unfolded,
+    unfoldedIds,
     opensSubagents
-  }: { unfolded: ReadonlySet<string>; opensSubagents: boolean },
+  }: { unfoldedIds: ReadonlySet<string>; opensSubagents: boolean },
   words: IWords
 ): string {
   const { view } = states;
@@ -522,7 +519,7 @@ function rowWords(
   if (definitionCount === 0) {
     return itemLabel(view, item);
   }
-  return unfolded.has(view.items.id[item] ?? '')
+  return unfoldedIds.has(view.items.id[item] ?? '')
     ? words.__(
         '%1 (%2), Space folds them',
         itemLabel(view, item),

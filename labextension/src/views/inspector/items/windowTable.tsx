@@ -49,7 +49,7 @@ export function WindowTable() {
     ],
     [sortedRows, words]
   );
-  const { names, layers, total } = shownTrack.series;
+  const { names: kindNames, layers, total } = shownTrack.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   const largestShare = percent(
     largestFirst(rows)
@@ -63,7 +63,7 @@ export function WindowTable() {
     >
       <h3>{words.__('The window at request %1', request + 1)}</h3>
       <div className="plm-Inspector-bar" aria-hidden="true">
-        {names.map((name, layer) => (
+        {kindNames.map((name, layer) => (
           <span
             key={name}
             className="plm-Kind"

@@ -28,7 +28,7 @@ interface IChangedItemsProps {
 export function ChangedItems(props: IChangedItemsProps) {
   const { sign, name, changes, fromRequest, toRequest } = props;
   const { words } = useHost();
-  const { shownTrack: shownTrack } = useInspection();
+  const { shownTrack } = useInspection();
   const [isUnfolded, setUnfolded] = useState(false);
   if (changes.length === 0) {
     return null;
@@ -91,7 +91,7 @@ export function ChangedItems(props: IChangedItemsProps) {
 /** Draws the text that a request shows of an item. */
 function ShownText({ item, request }: { item: number; request: number }) {
   const { words } = useHost();
-  const { source, shownTrack: shownTrack } = useInspection();
+  const { source, shownTrack } = useInspection();
   const { answer } = useText(source, {
     ask: 'item',
     item,

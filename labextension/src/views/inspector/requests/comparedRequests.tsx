@@ -12,7 +12,7 @@ interface IComparedRequests {
   readonly toggle: (request: number) => void;
 }
 
-interface ITickedRow {
+interface ILastTicked {
   readonly request: number;
   readonly cursorRequests: readonly number[];
 }
@@ -23,7 +23,7 @@ export function useComparedRequests(): IComparedRequests {
   const { request, comparedRequest, goTo } = useInspection();
   const [singleTicked, setSingleTicked] = useState<number | null>(null);
   // The row ticked last stays in sight until the cursor moves on from where the tick put it.
-  const [lastTicked, setLastTicked] = useState<ITickedRow | null>(null);
+  const [lastTicked, setLastTicked] = useState<ILastTicked | null>(null);
   if (lastTicked !== null && !lastTicked.cursorRequests.includes(request)) {
     setLastTicked(null);
   }

@@ -262,7 +262,7 @@ function Track(props: ITrackProps) {
         <RequestSlider
           name={words.__('Request, %1', trackName)}
           value={hintAt(request)}
-          total={requestCount}
+          requestCount={requestCount}
           width={width}
           elementRef={plotRef}
           hintText={hintAt}
