@@ -29,12 +29,12 @@ export const ShownTrackChoice = memo(function ShownTrackChoice() {
         aria-label={words.__('The shown track')}
         {...toolbar.handlers}
       >
-        {choices.map(([name, isWhatIf], place) => (
+        {choices.map(([name, isWhatIf], index) => (
           <button
             key={name}
             type="button"
             aria-pressed={(shownTrack !== recordedTrack) === isWhatIf}
-            tabIndex={toolbar.tabIndexOf(place)}
+            tabIndex={toolbar.tabIndexOf(index)}
             {...STOP_ATTRIBUTE}
             onClick={() => {
               goTo({ what_if: isWhatIf });

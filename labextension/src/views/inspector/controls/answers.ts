@@ -13,13 +13,13 @@ const MAX_REST_MS = 3000;
 export const LATE_MS = 1600;
 
 interface IAnswerState {
-  /** The newest answer; it stays until the next has come. */
+  /** The newest answer, which stays until the next has come. */
   readonly answer: ViewAnswer | null;
   /** Whether another answer is awaited. */
   readonly isWaiting: boolean;
-  /** Whether that takes longer than usual. */
+  /** Whether the awaited answer takes longer than usual. */
   readonly isLate: boolean;
-  /** How long the question's first answer took in the kernel; those of the same question later do not change it. */
+  /** How long the question's first answer took in the kernel; later answers to the same question do not change it. */
   readonly milliseconds: number | null;
 }
 
@@ -32,8 +32,8 @@ interface IKnownAnswer {
 }
 
 /**
- * Asks when the question has not changed for a moment; null asks nothing. When `version` changes the same question
- * is asked again, quietly: the answer that is there stays until the next has come.
+ * Returns the newest answer to a question, which is asked once it has not changed for `pauseMs`; null asks nothing. When
+ * `version` changes the same question is asked again, quietly: the last answer stays until the next has come.
  */
 export function useAnswer(
   source: IInspectorSource,
@@ -112,8 +112,8 @@ export function useAnswer(
 }
 
 /**
- * Asks for a text. The one that is there stays while a cursor moves on, and goes when the next is late: it would be read
- * as that of another place.
+ * Returns the newest answer that holds a text. It stays while the cursor moves on, and is null once the next is late: the
+ * text would be read as that of another place.
  */
 export function useText(
   ...question: Parameters<typeof useAnswer>

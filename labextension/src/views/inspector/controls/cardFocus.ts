@@ -11,13 +11,13 @@ export class CardFocus {
   /** Where the focus was when it was to go to a card that is not drawn yet. */
   private _pendingOrigin: HTMLElement | null = null;
 
-  /** Notes the card, while it is drawn, and enters it where that was asked for before. */
+  /** Stores the card while it is drawn, and moves the focus into it where that was asked for before. */
   setCard(card: HTMLElement | null): void {
     this._card = card;
     const origin = this._pendingOrigin;
     if (card !== null && origin !== null) {
       this._pendingOrigin = null;
-      // Whoever has gone on meanwhile stays where they are.
+      // A focus that has moved on meanwhile stays where it is.
       if (document.activeElement === origin) {
         this.moveIntoCard(origin);
       }

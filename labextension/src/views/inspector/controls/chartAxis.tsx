@@ -43,7 +43,7 @@ export function AxisLines({
   ));
 }
 
-/** Returns how a cost stands beside a chart: US dollars without their sign, units shortened. */
+/** Returns the function that writes a cost beside a chart: US dollars without their sign, units shortened. */
 export function costTickText(unit: string): (value: number) => string {
   return unit === 'USD'
     ? value => String(Number(value.toPrecision(3)))

@@ -9,7 +9,7 @@ interface IFoldedRestProps {
   onFold: (isUnfolded: boolean) => void;
 }
 
-/** Draws the button: it stays, and folds the rest again, so that the focus stays, too. */
+/** Draws the button that unfolds and folds the rest; it stays in both states, so that it keeps the focus. */
 export function FoldedRest({
   isUnfolded,
   moreLabel,

@@ -51,8 +51,8 @@ export interface IInspectedSession {
   /** Leads from a subagent back to where it was opened; null where no subagent is shown. */
   readonly leaveSubagent: (() => void) | null;
   readonly cardFocus: CardFocus;
-  /** The session beside it; null where it is inspected alone. */
-  readonly compared: IComparedView | null;
+  /** The two compared sessions; null where one is inspected alone. */
+  readonly comparedView: IComparedView | null;
   /** The parts that are hidden until they are revealed; no other part tells what they hold. */
   readonly hiddenParts: ReadonlySet<InspectorPartName>;
 }
@@ -60,9 +60,10 @@ export interface IInspectedSession {
 export interface IInspectorCursor {
   readonly request: number;
   readonly item: number | null;
-  /** The tool definition of that item, where one is chosen. */
+  /** The place of the chosen tool definition among those of the item; null where none is chosen. */
   readonly definition: number | null;
-  readonly against: number | null;
+  /** The request with which that at the cursor is compared; null for the one before. */
+  readonly comparedRequest: number | null;
   /** The range as the tracks show it, also while it is being chosen. */
   readonly brushedRange: IRequestRange | null;
 }
@@ -70,7 +71,7 @@ export interface IInspectorCursor {
 /** How the grid shows the items; it moves with nothing else. */
 export interface IGridChoice {
   readonly filter: ItemFilter;
-  /** How often its columns were widened. */
+  /** How many times the columns were widened. */
   readonly zoom: number;
 }
 

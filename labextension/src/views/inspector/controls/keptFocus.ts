@@ -2,8 +2,8 @@
 import { useEffect, type RefObject } from 'react';
 
 /**
- * Watches an element. A view that is drawn anew, a patch of a live session or another tab may take away what has the
- * focus; the browser then begins at the top of the page. The nearest element around it that can have the focus
+ * Keeps the focus within an element. A view that is drawn anew, a patch of a live session or another tab may remove the
+ * focused element; the browser then begins at the top of the page. The nearest element around it that can have the focus
  * has it instead.
  */
 export function useKeptFocus(elementRef: RefObject<HTMLElement | null>): void {
@@ -25,7 +25,7 @@ export function useKeptFocus(elementRef: RefObject<HTMLElement | null>): void {
         ancestors = [];
         return;
       }
-      // Without a target it went out of the page, a person clicked beside everything, or what had it is being removed.
+      // Without a related target the focus left the page, a person clicked beside everything, or its element is being removed.
       queueMicrotask(() => {
         const isStillInPage = previous instanceof Node && previous.isConnected;
         if (isStillInPage && document.hasFocus() && ancestors[0] === previous) {

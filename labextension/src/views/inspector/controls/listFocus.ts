@@ -1,12 +1,12 @@
-/** A long list, or a toolbar, is one stop of the Tab key; arrows, Home and End move in it. */
+/** The focus in a long list or a toolbar, which is one stop of the Tab key; arrows, Home and End move in it. */
 import { useState, type FocusEvent, type KeyboardEvent } from 'react';
 
-/** The mark of an element of the list that takes the focus. */
+/** The attribute of the list's elements that take the focus. */
 export const STOP_ATTRIBUTE = { 'data-list-stop': true } as const;
 const STOP_SELECTOR = '[data-list-stop]';
 
 export interface IListFocus {
-  /** Returns the `tabIndex` of a stop; they are counted from 0. */
+  /** Returns the `tabIndex` of a stop; stops are counted from 0. */
   readonly tabIndexOf: (stop: number) => 0 | -1;
   /** The handlers of the list. */
   readonly handlers: {
@@ -28,7 +28,7 @@ export const TOOLBAR_KEYS: IListKeys = {
   next: 'ArrowRight'
 };
 
-/** Lets the Tab key reach one of so many stops: the one that had the focus last. */
+/** Lets the Tab key reach one of `stopCount` stops: the one that had the focus last. */
 export function useListFocus(
   stopCount: number,
   keys: IListKeys = LIST_KEYS

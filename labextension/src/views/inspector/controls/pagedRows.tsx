@@ -45,7 +45,7 @@ interface IPagedRowsProps {
   cellsOf: (index: number) => readonly ReactNode[];
   /** A sentence below the table where columns are folded; '' for none. */
   foldedRemark?: string;
-  /** The row whose page is shown at first, and again whenever this names another row. */
+  /** The row whose page is shown at first, and again whenever another row is given. */
   rowInView?: number;
 }
 
@@ -57,7 +57,7 @@ export function PagedRows(props: IPagedRowsProps) {
   const [sort, setSort] = useState<{ head: string; order: RowOrder } | null>(
     null
   );
-  // A column may be gone since.
+  // The column may be gone since it was chosen.
   const sortedColumn =
     columns.find(({ head }) => head === sort?.head) ??
     columns.find(({ isRowOrder }) => isRowOrder);
@@ -215,8 +215,8 @@ export function PagedRows(props: IPagedRowsProps) {
 }
 
 /**
- * Returns whether the columns that can fold do: with them the table was wider than its box is. It is measured when its
- * page, its width, or the number of these columns changes.
+ * Returns whether the columns that can fold are folded: with them the table was wider than its box is. It is measured when
+ * its page, its width, or the number of these columns changes.
  */
 function useFolding(
   boxRef: RefObject<HTMLElement | null>,
@@ -239,7 +239,7 @@ function useFolding(
   return isFolded;
 }
 
-/** Returns the places of the rows in a column's order; null where they stay as they are. */
+/** Returns the indexes of the rows in a column's order; null where the rows stay as they are. */
 function useSortedRowIndexes(
   rowCount: number,
   valueAt: ITableColumn['valueAt'],

@@ -12,12 +12,12 @@ interface IPlaceLinkProps {
   place: Partial<IInspectorPlace>;
   /** Its accessible name and what is shown beside the pointer, where its text alone does not tell. */
   label?: string;
-  /** Whether it is cut where room is short. */
+  /** Whether the text is cut where room is short. */
   isCutShort?: boolean;
   children: ReactNode;
 }
 
-/** Moves to a place. */
+/** Draws a button that moves the cursor to a place. */
 export function PlaceLink(props: IPlaceLinkProps) {
   const { place, label, isCutShort = false, children } = props;
   const { goTo } = useInspectedSession();
@@ -35,7 +35,7 @@ export function PlaceLink(props: IPlaceLinkProps) {
   );
 }
 
-/** Moves the cursor to a request, and to an item where one is given. */
+/** Draws a button that moves the cursor to a request, and to an item where one is given. */
 export function RequestLink(props: {
   request: number;
   item?: number | null;
@@ -74,13 +74,13 @@ export function RequestLink(props: {
 }
 
 /**
- * Chooses an item; its name is as in the grid, and cut by the style, a path in its middle.
+ * Draws a button that chooses an item; its name is as in the grid, and cut by the style, a path in its middle.
  *
  * A mouse stays where it is, so that one item after the other can be chosen; keys go on to the item's card.
  */
 export function ItemLink(props: {
   item: number;
-  /** Of a link in a list that is one stop of the Tab key. */
+  /** Given in a list that is one stop of the Tab key. */
   tabIndex?: number;
 }) {
   const { item, tabIndex } = props;

@@ -23,8 +23,8 @@ export interface IPolicyTrack {
 /**
  * Makes tracks with their states and series, one after the other.
  *
- * Responsibilities: keep the newest one, from which the next goes on as far as both are alike. What it returns
- * does not depend on what it keeps.
+ * Responsibilities: keep the newest track, from which the next is computed as far as both are alike. The result does not
+ * depend on the kept one.
  */
 export class ShownTracks {
   private _newest: IShownTrack | null = null;
@@ -42,17 +42,17 @@ export class ShownTracks {
   }
 }
 
-/** Returns a view as it was when it had so many requests: a track that was asked for then says nothing of later ones. */
-function viewUpTo(view: TimelineView, count: number): TimelineView {
+/** Returns a view as it was when it had `requestCount` requests: a track that was asked for then says nothing of later ones. */
+function viewUpTo(view: TimelineView, requestCount: number): TimelineView {
   const { requests } = view;
-  return count >= requests.id.length
+  return requestCount >= requests.id.length
     ? view
     : {
         ...view,
         requests: {
           ...requests,
-          id: requests.id.slice(0, count),
-          items: requests.items.slice(0, count)
+          id: requests.id.slice(0, requestCount),
+          items: requests.items.slice(0, requestCount)
         }
       };
 }
@@ -86,14 +86,14 @@ export function usePolicyTrack(
     view?.seq
   );
   const track = stop?.track ?? answer?.track ?? null;
-  const key = stop === null ? policy : JSON.stringify(stop.numbers);
-  const [tracks] = useState(() => new ShownTracks());
+  const stopKey = stop === null ? policy : JSON.stringify(stop.numbers);
+  const [shownTracks] = useState(() => new ShownTracks());
   const shownTrack = useMemo(() => {
     if (view === null || track === null || policy === '') {
       return null;
     }
     const parsed = parsePolicy(policy, policyNames(view));
-    return tracks.shownTrackOf(
+    return shownTracks.shownTrackOf(
       viewUpTo(view, track.total.length),
       track,
       parsed.name,
@@ -101,7 +101,7 @@ export function usePolicyTrack(
     );
     // The numbers of a stop are those of its key.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [tracks, view, track, policy, key]);
+  }, [shownTracks, view, track, policy, stopKey]);
   const missingTrackError =
     source.stops !== undefined && name !== '' && stop === null
       ? 'This file holds no track of that policy.'

@@ -9,13 +9,13 @@ interface IRequestFieldProps {
 }
 
 /**
- * Draws the field. What is being written stays as it is written, though it may be no request yet: the cursor
- * moves as soon as it is one, and the field says where it is when it is left, or when Enter is pressed.
+ * Draws the field. A typed text stays though it may be no request yet: the cursor moves as soon as it is one, and the
+ * field shows the cursor's request again when it is left, or when Enter is pressed.
  */
 export function RequestField({ request, onRequest }: IRequestFieldProps) {
   const { view } = useInspectedSession();
   const [typedText, setTypedText] = useState<string | null>(null);
-  const total = view.requests.id.length;
+  const requestCount = view.requests.id.length;
   const leaveField = () => {
     setTypedText(null);
   };
@@ -25,7 +25,7 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
         className="plm-Field"
         type="number"
         min={1}
-        max={total}
+        max={requestCount}
         value={typedText ?? request + 1}
         onChange={event => {
           const typedRequest = Number(event.target.value) - 1;
@@ -33,7 +33,7 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
           if (
             Number.isInteger(typedRequest) &&
             typedRequest >= 0 &&
-            typedRequest < total
+            typedRequest < requestCount
           ) {
             onRequest(typedRequest);
           }

@@ -13,12 +13,13 @@ interface IPressedKey {
 export function requestAfterKey(
   { key, altKey, ctrlKey, metaKey }: IPressedKey,
   request: number,
-  total: number
+  requestCount: number
 ): number | null {
   if (altKey || ctrlKey || metaKey) {
     return null;
   }
-  const clamp = (target: number) => Math.min(Math.max(target, 0), total - 1);
+  const clamp = (target: number) =>
+    Math.min(Math.max(target, 0), requestCount - 1);
   switch (key) {
     case 'ArrowLeft':
     case 'ArrowDown':
@@ -33,7 +34,7 @@ export function requestAfterKey(
     case 'Home':
       return 0;
     case 'End':
-      return total - 1;
+      return requestCount - 1;
     default:
       return null;
   }

@@ -22,7 +22,7 @@ interface IRequestSliderProps {
   name: string;
   value: string;
   /** How many requests the picture shows. */
-  total: number;
+  requestCount: number;
   /** The width of the picture, in CSS pixels. */
   width: number;
   elementRef: RefObject<HTMLDivElement>;
@@ -34,22 +34,25 @@ interface IRequestSliderProps {
 
 /** A button of the pointer, or a finger, that was moved less far has not chosen a range. */
 const MIN_BRUSH_PX = 4;
+/** The space between the pointer's request and the text beside it. */
+const HINT_GAP_PX = 6;
 
 /** A pointer that is held down on the picture. */
 interface IHeldPointer {
-  /** Where the range begins that it chooses. */
+  /** The request at which the range begins that it chooses. */
   readonly anchor: number;
   readonly startX: number;
-  /** The range so far; null while it has moved the cursor alone. */
+  /** The range chosen so far; null while only the cursor was moved. */
   range: IRequestRange | null;
 }
 
 /**
  * Draws the picture, the cursor, the chosen range, and beside a mouse what is under it. A click moves the cursor; a
- * drag, Shift with a click or with the keys of the cursor choose a range, which Escape lets go.
+ * drag, Shift with a click or with the keys of the cursor choose a range, which Escape clears.
  */
 export function RequestSlider(props: IRequestSliderProps) {
-  const { name, value, total, width, elementRef, hintText, children } = props;
+  const { name, value, requestCount, width, elementRef, hintText, children } =
+    props;
   const {
     request: cursorRequest,
     goTo,
@@ -59,11 +62,15 @@ export function RequestSlider(props: IRequestSliderProps) {
   const [hoveredRequest, setHoveredRequest] = useState<number | null>(null);
   const heldPointer = useRef<IHeldPointer | null>(null);
   // The track of a policy may end before a request that has just been sent.
-  const request = Math.min(cursorRequest, total - 1);
+  const request = Math.min(cursorRequest, requestCount - 1);
   const requestAt = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
-    const index = Math.floor(((event.clientX - box.left) / box.width) * total);
-    return box.width > 0 ? Math.min(Math.max(index, 0), total - 1) : null;
+    const index = Math.floor(
+      ((event.clientX - box.left) / box.width) * requestCount
+    );
+    return box.width > 0
+      ? Math.min(Math.max(index, 0), requestCount - 1)
+      : null;
   };
   const moveTo = (target: number, way: MoveWay) => {
     goTo({ request: target, against: null }, way);
@@ -119,7 +126,7 @@ export function RequestSlider(props: IRequestSliderProps) {
       chooseRange(null);
       return;
     }
-    const nextRequest = requestAfterKey(event, request, total);
+    const nextRequest = requestAfterKey(event, request, requestCount);
     if (nextRequest === null) {
       return;
     }
@@ -138,7 +145,7 @@ export function RequestSlider(props: IRequestSliderProps) {
       tabIndex={0}
       aria-label={name}
       aria-valuemin={1}
-      aria-valuemax={total}
+      aria-valuemax={requestCount}
       aria-valuenow={request + 1}
       aria-valuetext={value}
       onPointerDown={handlePress}
@@ -159,16 +166,16 @@ export function RequestSlider(props: IRequestSliderProps) {
     >
       {children}
       <RangeMark
-        range={rangeWithin(brushedRange, total)}
-        {...{ total, width }}
+        range={rangeWithin(brushedRange, requestCount)}
+        {...{ requestCount, width }}
       />
       <RequestMark
         className="plm-Inspector-cursor"
-        {...{ request, total, width }}
+        {...{ request, requestCount, width }}
       />
-      {hoveredRequest !== null && hoveredRequest < total && (
+      {hoveredRequest !== null && hoveredRequest < requestCount && (
         <PointerHint
-          {...{ total, width }}
+          {...{ requestCount, width }}
           request={hoveredRequest}
           text={hintText(hoveredRequest)}
         />
@@ -179,12 +186,12 @@ export function RequestSlider(props: IRequestSliderProps) {
 
 interface IRequestMarkProps {
   request: number;
-  total: number;
+  requestCount: number;
   width: number;
 }
 
-function middleX({ request, total, width }: IRequestMarkProps): number {
-  return ((request + 0.5) * width) / Math.max(total, 1);
+function middleX({ request, requestCount, width }: IRequestMarkProps): number {
+  return ((request + 0.5) * width) / Math.max(requestCount, 1);
 }
 
 function RequestMark({
@@ -202,14 +209,15 @@ function RequestMark({
 /** Draws a veil over the requests before and after a range, and a line at both of its ends. */
 function RangeMark(props: {
   range: IRequestRange | null;
-  total: number;
+  requestCount: number;
   width: number;
 }) {
-  const { range, total, width } = props;
+  const { range, requestCount, width } = props;
   if (range === null) {
     return null;
   }
-  const xOf = (request: number) => (request * width) / Math.max(total, 1);
+  const xOf = (request: number) =>
+    (request * width) / Math.max(requestCount, 1);
   return (
     <span aria-hidden="true">
       <span
@@ -235,7 +243,11 @@ function PointerHint({ text, ...place }: IRequestMarkProps & { text: string }) {
       <RequestMark className="plm-Track-under" {...place} />
       <span
         className="plm-Track-hint"
-        style={isLeft ? { right: place.width - x + 6 } : { left: x + 6 }}
+        style={
+          isLeft
+            ? { right: place.width - x + HINT_GAP_PX }
+            : { left: x + HINT_GAP_PX }
+        }
       >
         {text}
       </span>

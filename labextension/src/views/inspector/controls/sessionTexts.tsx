@@ -7,7 +7,7 @@ import { useInspectedSession } from './inspection';
 /** The length of a text that is searched for. */
 export const MAX_QUERY_CHARS = 300;
 
-/** Draws why a text is not there: it is still awaited, or the answer says that it cannot be shown. */
+/** Draws why a text is missing: it is still awaited, or the answer says that it cannot be shown. */
 export function MissingText({ answer }: { answer: ViewAnswer | null }) {
   const { words } = useHost();
   const { source } = useInspectedSession();

@@ -9,14 +9,14 @@ interface IStepButtonProps {
   onStep: () => void;
   label?: string;
   title?: string;
-  /** Where it stands in a toolbar, which is one stop of the Tab key. */
+  /** Given in a toolbar, which is one stop of the Tab key. */
   tabIndex?: 0 | -1;
   children: ReactNode;
 }
 
 /**
  * Draws the button. At the end it says that it is not available and does nothing, but it can have the focus: a
- * browser takes the focus from a button that is disabled, and who pressed it by a key would be lost.
+ * browser takes the focus from a button that is disabled, and a person who pressed it by a key would lose their place.
  */
 export function StepButton(props: IStepButtonProps) {
   const { isAtEnd, onStep, label, title, tabIndex, children } = props;

@@ -9,7 +9,7 @@ import { SmallButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 
-/** Draws what each sent and cost; nothing for an item that started none. */
+/** Draws what each subagent sent and cost; nothing for an item that started none. */
 export function StartedSubagents({ item }: { item: number }) {
   const { words } = useHost();
   const { view, source, goTo } = useInspection();

@@ -22,7 +22,7 @@ interface INotePlaceChoice {
   readonly place: INoteWords;
 }
 
-/** Draws the form; `note` is the one that is changed, null for a new one. */
+/** Draws the form; `note` is the note that is changed, null for a new one. */
 export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
   const { note, onEnd } = props;
   const { words } = useHost();
@@ -51,7 +51,7 @@ export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
     setSending(true);
     const error = await writeNote({
       ...(note === null
-        ? placeOf(choice, isOfRequest ? lastRequestText : '')
+        ? notePlace(choice, isOfRequest ? lastRequestText : '')
         : { note: note.id }),
       text,
       verdict,
@@ -201,7 +201,7 @@ function LabelledField({
 }
 
 /** Returns the place of a choice; with the number of a later request the range from one to the other. */
-function placeOf(
+function notePlace(
   choice: INotePlaceChoice | undefined,
   lastRequestText: string
 ): INoteWords {

@@ -9,8 +9,8 @@ import { NoteForm } from './noteForm';
 import { isOnRequest, useReaderNotes } from './readerNotes';
 
 /**
- * Draws the card; nothing where no note is here, none is hidden and none can be written. `isFormOnly` leaves out the notes, where a list
- * has all of them.
+ * Draws the card; nothing where no note is here, none is hidden and none can be written. `isFormOnly` leaves out the
+ * notes, where a list has all of them.
  */
 export function NotesHereCard(props: { isFormOnly?: boolean }) {
   const { isFormOnly = false } = props;

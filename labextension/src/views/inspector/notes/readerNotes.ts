@@ -26,7 +26,7 @@ export interface IReaderNotes {
   readonly notes: readonly NoteView[];
   /** Sentences on lines of the files that cannot be read. */
   readonly problems: readonly string[];
-  /** How many more there are on what is hidden until it is revealed. */
+  /** How many more notes there are on parts that are hidden until they are revealed. */
   readonly hiddenCount: number;
   /** The ids of the notes that this page has written. */
   readonly writtenIds: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export function useReaderNotes(): IReaderNotes {
   return useContext(NotesContext);
 }
 
-/** Asks for the notes, and again when `moment` changes and when the window is entered: somebody else may have written. */
+/** Returns the notes; asks again when `version` changes and when the window is entered: somebody else may have written. */
 export function useNotesOf(
   source: IInspectorSource,
   version: unknown
@@ -63,7 +63,7 @@ export function useNotesOf(
   const [writtenIds, setWrittenIds] = useState(NO_IDS);
   const newestQuestionNumber = useRef(0);
   const answeredQuestionNumber = useRef(0);
-  /** Takes the answer to a question, unless that to a later one is there. */
+  /** Stores the notes of an answer, unless a later question is already answered. */
   const takeAnswer = useCallback(
     (answer: ViewAnswer, questionNumber: number) => {
       if (
@@ -132,7 +132,7 @@ function idsOfWrittenNotes(
     .map(({ id }) => id);
 }
 
-/** Returns whether a note is on a request, or on requests of which it is one; those on an item are with the item. */
+/** Returns whether a note is on a request or on a range around it; notes on an item are shown with the item. */
 export function isOnRequest({ found }: NoteView, request: number): boolean {
   if (found.request === undefined || found.item !== undefined) {
     return false;

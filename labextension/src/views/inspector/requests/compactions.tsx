@@ -96,7 +96,7 @@ function CompactionDetails({ index }: { index: number }) {
     source,
     { ask: 'compaction', number: index, ...(price === null ? {} : { price }) },
     undefined,
-    // A later answer may need what was lost.
+    // A later answer may use a lost name.
     view.seq
   );
   const compaction = answer?.compaction ?? null;

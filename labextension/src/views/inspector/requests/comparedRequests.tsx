@@ -12,7 +12,7 @@ interface IComparedRequests {
   readonly toggle: (request: number) => void;
 }
 
-interface ITickedRow {
+interface ILastTicked {
   readonly request: number;
   readonly cursorRequests: readonly number[];
 }
@@ -20,14 +20,14 @@ interface ITickedRow {
 /** Returns the ticked requests: the two that are compared, or one that waits for another. */
 export function useComparedRequests(): IComparedRequests {
   const { words } = useHost();
-  const { request, against, goTo } = useInspection();
+  const { request, comparedRequest, goTo } = useInspection();
   const [singleTicked, setSingleTicked] = useState<number | null>(null);
   // The row ticked last stays in sight until the cursor moves on from where the tick put it.
-  const [lastTicked, setLastTicked] = useState<ITickedRow | null>(null);
+  const [lastTicked, setLastTicked] = useState<ILastTicked | null>(null);
   if (lastTicked !== null && !lastTicked.cursorRequests.includes(request)) {
     setLastTicked(null);
   }
-  const isPair = against !== null && against !== request;
+  const isPair = comparedRequest !== null && comparedRequest !== request;
   const [wasPair, setWasPair] = useState(isPair);
   if (wasPair !== isPair) {
     setWasPair(isPair);
@@ -36,7 +36,7 @@ export function useComparedRequests(): IComparedRequests {
     }
   }
   const tickedRequests = isPair
-    ? [against, request]
+    ? [comparedRequest, request]
     : singleTicked === null
       ? []
       : [singleTicked];
@@ -44,7 +44,7 @@ export function useComparedRequests(): IComparedRequests {
   const toggle = (toggledRequest: number) => {
     const others = tickedRequests.filter(other => other !== toggledRequest);
     const isTicked = others.length < tickedRequests.length;
-    // A third takes the place of the earlier one.
+    // A third takes the place of the earlier of the two.
     const other = others.at(-1);
     const isNewPair = !isTicked && other !== undefined;
     const cursorRequest = isNewPair ? Math.max(other, toggledRequest) : request;

@@ -25,9 +25,9 @@ import { TermButton } from '../glossary/term';
 /** Draws the shown request beside the one before it, or beside another that is chosen. */
 export const DifferenceView = memo(function DifferenceView() {
   const { words } = useHost();
-  const { view, shownTrack, recordedTrack, request, against, goTo } =
+  const { view, shownTrack, recordedTrack, request, comparedRequest, goTo } =
     useInspection();
-  const fromRequest = Math.max(against ?? request - 1, 0);
+  const fromRequest = Math.max(comparedRequest ?? request - 1, 0);
   const difference = useMemo(
     () => requestDifference(shownTrack.states, fromRequest, request),
     [shownTrack.states, fromRequest, request]

@@ -12,7 +12,7 @@ import { RequestLink } from '../controls/placeLinks';
 import { glossaryEntries } from '../glossary/glossary';
 import { useReaderNotes } from '../notes/readerNotes';
 import {
-  marksByRequest,
+  markKindsByRequest,
   markWords,
   policyMarks,
   recordedMarks
@@ -224,7 +224,7 @@ function wordColumns(
   notes: readonly NoteView[]
 ): IWordColumn[] {
   const { requests } = view;
-  const marksPerRequest = marksByRequest(
+  const marksPerRequest = markKindsByRequest(
     isRecorded
       ? recordedMarks(view, words, notes)
       : policyMarks(track.fired, track.taken, words)
@@ -271,7 +271,7 @@ function wordColumns(
   ];
 }
 
-/** Returns the number of the model to which most requests were sent. */
+/** Returns the index of the model to which most requests were sent. */
 function commonestModel({ requests }: TimelineView): number {
   const counts = new Map<number, number>();
   for (const model of requests.model) {

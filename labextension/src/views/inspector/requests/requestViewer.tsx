@@ -21,6 +21,9 @@ import { ItemLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
 
+/** The pause between the last typed letter and the question. */
+const SEARCH_PAUSE_MS = 200;
+
 /** Draws the blocks of the request at the cursor. */
 export function RequestViewer() {
   const { words } = useHost();
@@ -39,7 +42,7 @@ export function RequestViewer() {
       find: query,
       first: firstIndex
     },
-    200
+    SEARCH_PAUSE_MS
   );
   const requestPage = answer?.request ?? null;
   const linkedBlocks = (requestPage?.blocks ?? []).filter(
@@ -85,7 +88,7 @@ export function RequestViewer() {
           }}
         />
       </header>
-      {/* Said of a search and of other blocks, not of each request that the cursor passes. */}
+      {/* Announced after a search or a change of page, not at each request that the cursor passes. */}
       <span className="plm-Hidden" role="status">
         {!isWaiting && (query !== '' || firstIndex > 0) && summary}
       </span>

@@ -11,10 +11,10 @@ import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
 
-/** Longer than the pause between two typed letters: then the search begins. */
+/** The search begins after this pause, which is longer than that between two typed letters. */
 const PAUSE_MS = 300;
-/** Changes of one item that its sentence names. */
-const MAX_CHANGES = 4;
+/** Parts of the sentence on one item's changes. */
+const MAX_PIECES = 4;
 
 /** Draws the field, the item that was found, and the steps to the one before and the next. */
 export function TextSearch() {
@@ -30,7 +30,7 @@ export function TextSearch() {
   const searchedTexts = answer?.search ?? null;
   const rows = searchedTexts?.items ?? [];
   const rowIndex = rows.findIndex(row => row.item === item);
-  // The cursor follows as soon as there is time; a key that is pressed again goes on from where the one before led.
+  // The cursor follows as soon as there is time; a key that is pressed again goes on from the item to which the last led.
   const ledItem = useRef(item);
   useEffect(() => {
     ledItem.current = item;
@@ -174,7 +174,7 @@ function stayWords(states: ItemStates, item: number, words: IWords): string {
     pieces.push(words.__('%1 from the beginning', stateWords(firstState)));
   }
   let changedRequest = states.nextChange(item, enteredRequest);
-  while (changedRequest !== null && pieces.length < MAX_CHANGES) {
+  while (changedRequest !== null && pieces.length < MAX_PIECES) {
     pieces.push(
       words.__(
         '%1 since request %2',

@@ -45,7 +45,7 @@ function rangeSums(
 }
 
 /** Returns what follows the range's name: its sums, unless they are hidden, and a stop. */
-export function rangeRest(
+export function rangeEnding(
   session: IInspectedSession,
   range: IRequestRange,
   words: IWords
@@ -55,11 +55,20 @@ export function rangeRest(
     : `: ${rangeSums(session, range, words)}.`;
 }
 
-/** Returns over how many of the range's requests a sum goes, where not over all. */
-function shareWords(known: number, requests: number, words: IWords): string {
-  return known < requests
-    ? words.__('in %1 of %2 requests', count(known), count(requests))
-    : words._n('in %2 request', 'in %2 requests', requests, count(requests));
+/** Returns over how many of the range's requests a sum goes. */
+function shareWords(
+  knownCount: number,
+  requestCount: number,
+  words: IWords
+): string {
+  return knownCount < requestCount
+    ? words.__('in %1 of %2 requests', count(knownCount), count(requestCount))
+    : words._n(
+        'in %2 request',
+        'in %2 requests',
+        requestCount,
+        count(requestCount)
+      );
 }
 
 /** Returns how often the cache broke, or the rule of a policy acted. */
