@@ -233,7 +233,7 @@ function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
       <ChatPanel
         state={state}
         actions={actions}
-        above={
+        contentAbove={
           covers && (
             <div className="plm-PanelBox-close">
               <SmallButton onClick={onClose}>

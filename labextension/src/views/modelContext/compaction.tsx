@@ -90,7 +90,7 @@ export function Compaction(props: {
                 'Show the newest turn that the summary stands for'
               )}
               onClick={() => {
-                coveredTurns.lookUnderneath(mark);
+                coveredTurns.showCoveredTurns(mark);
               }}
             >
               {words.__('Look underneath')}

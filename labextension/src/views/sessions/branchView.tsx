@@ -145,8 +145,8 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
             >
               <TextDifference
                 before={before.text}
-                now={branch.text}
-                sameWords={words.__('Both answers are the same.')}
+                after={branch.text}
+                sameText={words.__('Both answers are the same.')}
               />
             </Disclosure>
           )

@@ -54,36 +54,36 @@ export function Transcript({
     () => revertedMessages({ entries, session }),
     [entries, session]
   );
-  const { place, atEnd, toEnd, leaveEnd } = useEndScroll();
-  useShownTurn(place, allTurns, leaveEnd);
+  const { elementRef, isAtEnd, scrollToEnd, leaveEnd } = useEndScroll();
+  useShownTurn(elementRef, allTurns, leaveEnd);
   const covered = useCovered(allTurns);
   return (
     <div className="plm-Transcript-frame">
       {search > 0 && (
         <SessionSearch
           turns={allTurns}
-          elementRef={place}
+          elementRef={elementRef}
           request={search}
           onLeave={leaveEnd}
           onClose={() => {
             onSearchEnd?.();
-            place.current?.focus({ preventScroll: true });
+            elementRef.current?.focus({ preventScroll: true });
           }}
         />
       )}
       <div
         className="plm-Transcript"
-        ref={place}
+        ref={elementRef}
         role="region"
         aria-label={words.__('Transcript')}
-        data-end={atEnd}
+        data-end={isAtEnd}
         tabIndex={0}
       >
         <div className="plm-Transcript-turns">
           {shown.length === 0 ? (
             empty
           ) : (
-            <ScrollProvider value={place}>
+            <ScrollProvider value={elementRef}>
               <CoveredTurnsProvider value={covered}>
                 <TurnListProvider transcript={transcript} count={count}>
                   <div
@@ -121,8 +121,8 @@ export function Transcript({
           {children}
         </div>
       </div>
-      {!atEnd && (
-        <OutlinedButton className="plm-Newest" onClick={toEnd}>
+      {!isAtEnd && (
+        <OutlinedButton className="plm-Newest" onClick={scrollToEnd}>
           {words.__('To the newest')}
         </OutlinedButton>
       )}
@@ -135,7 +135,7 @@ function useCovered(allTurns: readonly ITurn[]): ICoveredTurns {
   const newest = useLatest(allTurns);
   return useMemo(
     () => ({
-      lookUnderneath: mark => {
+      showCoveredTurns: mark => {
         shownPlace.set(newestCovered(newest.current, mark));
       }
     }),

@@ -28,7 +28,7 @@ import { useHost } from '../host';
 import { useIsShown } from '../controls/shownLine';
 import { runWhenIdle } from '../dom/idleQueue';
 import { turnText } from '../segment/lineText';
-import { heightOfFar, useNearViewport } from '../dom/nearViewport';
+import { farRowStyle, useNearViewport } from '../dom/nearViewport';
 import { Turn } from './turn';
 
 /** The number of newest turns that are rendered at once. */
@@ -79,12 +79,13 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
     canRetry,
     reverted
   } = props;
-  const { elementRef, near } = useNearViewport<HTMLDivElement>(() => newest);
-  const [wasRendered, setWasRendered] = useState(near);
+  const viewport = useNearViewport<HTMLDivElement>(() => newest);
+  const { elementRef } = viewport;
+  const [wasRendered, setWasRendered] = useState(viewport.isNear);
   const isAskedFor = useIsShown(place =>
     turns.some(({ key }) => key === place.turn)
   );
-  const isNear = near || isAskedFor;
+  const isNear = viewport.isNear || isAskedFor;
   const shows = wasRendered || isNear;
   useEffect(
     () =>
@@ -112,7 +113,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
           ? { height: `${height}px` }
           : isNear
             ? undefined
-            : heightOfFar(height)
+            : farRowStyle(height)
       }
     >
       {shows &&
@@ -121,7 +122,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
             key={turn.key}
             turn={turn}
             place={first + index + 1}
-            watched={near}
+            watched={isNear}
             newest={newest && index >= turns.length - NEWEST_TURNS}
             live={live && index === turns.length - 1}
             canRetry={canRetry && index === turns.length - 1}
@@ -150,7 +151,7 @@ interface IRowProps {
 const TurnRow = memo(function Row(props: IRowProps) {
   const { turn, place: number, watched, newest, live, reverted } = props;
   const isAskedFor = useIsShown(place => place.turn === turn.key);
-  const { elementRef, near } = useNearViewport<HTMLElement>(
+  const { elementRef, isNear } = useNearViewport<HTMLElement>(
     () => newest,
     live || isAskedFor,
     watched
@@ -161,14 +162,14 @@ const TurnRow = memo(function Row(props: IRowProps) {
       ref={elementRef}
       data-turn={turn.key}
       data-reverted={reverted}
-      data-far={!near}
-      dir={near ? undefined : 'auto'}
+      data-far={!isNear}
+      dir={isNear ? undefined : 'auto'}
       aria-posinset={number}
       // The total changes with each new turn: only rendered rows are updated.
       aria-setsize={-1}
-      style={near ? undefined : heightOfFar(turnHeight(turn))}
+      style={isNear ? undefined : farRowStyle(turnHeight(turn))}
     >
-      {near ? (
+      {isNear ? (
         <FullTurn {...props} row={elementRef} />
       ) : (
         <TurnWords turn={turn} />
