@@ -182,7 +182,9 @@ function Saved({
   outputs: CellOutputs;
 }) {
   const [outputs, index] = useTurnOutputs(readable, segment);
-  return <SegmentView segment={segment} outputs={outputs} place={index} />;
+  return (
+    <SegmentView segment={segment} outputs={outputs} outputIndex={index} />
+  );
 }
 
 /** Returns the outputs of a segment's turn in its cell, and the segment's place among them. */
@@ -272,7 +274,7 @@ function Live({
       segment.turn !== '' && (
         <RevertActionsProvider value={actions.reverts}>
           <ResendActionsProvider value={resends}>
-            <ResendButtons turn={segment.turn} />
+            <ResendButtons turnId={segment.turn} />
           </ResendActionsProvider>
         </RevertActionsProvider>
       ),
@@ -302,16 +304,16 @@ function Live({
                       <SegmentView
                         segment={shown.segment}
                         outputs={outputs}
-                        place={index}
-                        live={shown.live}
+                        outputIndex={index}
+                        isLive={shown.live}
                         status={shown.status}
                         problem={shown.problem}
-                        interrupted={shown.interrupted}
+                        isInterrupted={shown.interrupted}
                         strayAsks={shown.strayAsks}
-                        held={shown.held}
+                        heldRequests={shown.held}
                         canRetry={shown.canRetry}
-                        reverted={shown.reverted}
-                        stoppable
+                        revertExtent={shown.reverted}
+                        hasStopButton
                         buttons={
                           canResend && shown.reverted === undefined && buttons
                         }
