@@ -240,7 +240,7 @@ function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
       <ChatPanel
         state={state}
         actions={actions}
-        above={
+        contentAbove={
           isOverNotebook && (
             <div className="plm-PanelBox-close">
               <SmallButton onClick={onClose}>

@@ -14,7 +14,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { ILinkRegistry } from '../kernel/tokens';
 import { densityChoice, readDensity } from '../state/display/density';
-import { COMPARE, INSPECT } from '../views/actions/inspector';
+import { COMPARE_COMMAND, INSPECT_COMMAND } from '../views/actions/inspector';
 import { addCommands, COMMANDS } from './commands';
 import { PanelModel } from './panelModel';
 import { PANEL_ID, PanelWidget } from './panelWidget';
@@ -68,10 +68,10 @@ export const panel: JupyterFrontEndPlugin<void> = {
       words,
       languages,
       target => {
-        void app.commands.execute(INSPECT, { ...target });
+        void app.commands.execute(INSPECT_COMMAND, { ...target });
       },
       (session, other) => {
-        void app.commands.execute(COMPARE, { session, with: other });
+        void app.commands.execute(COMPARE_COMMAND, { session, with: other });
       },
       () => {
         // JupyterLab and Notebook 7 have shells of their own, both with this method.

@@ -58,7 +58,7 @@ export function labHost(
       </>
     ),
     Html: rendererFor('text/html'),
-    Printed: rendererFor(PRINTED_MIME),
+    TerminalText: rendererFor(PRINTED_MIME),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];
       return <Picture tag="span" elementSize="small" />;

@@ -234,7 +234,7 @@ function Live({
       answers: answerActions(target),
       contextEdits: contextEditor(target),
       covered: {
-        lookUnderneath: (mark: CompactionPart) => {
+        showCoveredTurns: (mark: CompactionPart) => {
           const { current, sessions } = link.store.getSnapshot();
           const transcript = sessions.get(segment.session)?.transcript;
           if (current === segment.session) {

@@ -2,7 +2,7 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { loadFailure } from '../../kernel/loadFailure';
+import { loadFailureSentence } from '../../kernel/loadFailure';
 import {
   LOAD_COMMAND,
   type IKernelActions
@@ -71,7 +71,7 @@ export class KernelActions implements IKernelActions {
       });
       const { content } = await future.done;
       if (content.status === 'error') {
-        this._setFailure(loadFailure(content, this._words));
+        this._setFailure(loadFailureSentence(content, this._words));
       }
       link?.retry();
     } catch {

@@ -7,7 +7,7 @@ import {
 } from '../../notebook/rendering/linkActions';
 import type { Command, PromptAdmitted } from '../../protocol/generated';
 import type { IPromptActions } from '../../views/actions/prompts';
-import { chosenFor } from '../../views/drafts/drafts';
+import { queuedPromptOptions } from '../../views/drafts/drafts';
 import type { PendingSwitches } from './pendingSwitches';
 
 export function promptActions(
@@ -29,7 +29,7 @@ export function promptActions(
     if (!(await withdraw(prompt_id))) {
       return;
     }
-    const fields = { ...chosenFor(prompt), session, text };
+    const fields = { ...queuedPromptOptions(prompt), session, text };
     const outcome = await link?.outcome('steer', fields);
     if (outcome?.error !== undefined) {
       setFailure(

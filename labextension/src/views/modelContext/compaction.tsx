@@ -90,7 +90,7 @@ export function Compaction(props: {
                 'Show the newest turn that the summary stands for'
               )}
               onClick={() => {
-                coveredTurns.lookUnderneath(marker);
+                coveredTurns.showCoveredTurns(marker);
               }}
             >
               {words.__('Look underneath')}

@@ -104,8 +104,8 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
           )}
           <TextDifference
             before={fix.source}
-            now={code}
-            sameWords={words.__('Nothing differs from the cell.')}
+            after={code}
+            sameText={words.__('Nothing differs from the cell.')}
           />
         </Disclosure>
       )}

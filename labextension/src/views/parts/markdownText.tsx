@@ -179,7 +179,7 @@ function codeCopies(codes: readonly string[], words: IWords) {
         ? words.__('Copy %1: code', index + 1)
         : words.__('Copy the code'),
     title: words.__('Copies this code to the clipboard'),
-    text: () => code
+    textOf: () => code
   }));
 }
 
@@ -193,12 +193,12 @@ function tableCopies(text: string, words: IWords) {
           title: words.__(
             'Copies the table as tab-separated values, for a spreadsheet'
           ),
-          text: () => table.tsv
+          textOf: () => table.tsv
         },
         {
           label: words.__('Copy as Markdown'),
           title: words.__('Copies the table as it was written'),
-          text: () => table.markdown
+          textOf: () => table.markdown
         }
       ];
 }

@@ -29,7 +29,7 @@ import { changesOfCall } from '../../state/review/cellReview';
 import { effectiveDecisions } from '../../state/session/contextEdits';
 import { visibleText } from '../../state/text/visibleText';
 import { ASKED_TEXT } from '../dom/endSeen';
-import { showsAll, TextEnd } from '../controls/diff';
+import { containsChanges, TextEnd } from '../controls/diff';
 import { Copyable } from '../controls/buttons';
 import { ElapsedTime } from '../controls/elapsedTime';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
@@ -113,7 +113,7 @@ export function ToolCall({
     </>
   );
   // A diff shows the whole input, and what was there before.
-  const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
+  const asksByDiff = state === 'waiting' && containsChanges(ask?.diff ?? '');
   const isOwnAsk =
     state === 'waiting' && ask !== undefined && !isFromSubagent(ask, part);
   const replacingView = replacingViewOf(part, openQuestions, state);
@@ -267,7 +267,7 @@ function Input({ part }: { part: ToolPart }) {
             label: words.__('Copy'),
             name: words.__('Copy the input'),
             title: words.__('Copies this input to the clipboard'),
-            text: () => text
+            textOf: () => text
           }
         ]}
       >
@@ -286,7 +286,7 @@ function Output(props: {
   stopNotice: string;
 }) {
   const { part, files, state, rowReason, stopNotice } = props;
-  const { Printed, words } = useHost();
+  const { TerminalText, words } = useHost();
   const text = callOutput(part);
   const error = part.state.status === 'error' ? part.state.error : '';
   // Shown in the row, or at the end of the turn.
@@ -307,10 +307,10 @@ function Output(props: {
       role="group"
       aria-label={words.__('Output')}
     >
-      {text !== '' && <Printed text={text} />}
+      {text !== '' && <TerminalText text={text} />}
       {errorText !== '' && errorText !== text && (
         <div className={state === 'error' ? 'plm-Tool-error' : undefined}>
-          <Printed text={errorText} />
+          <TerminalText text={errorText} />
         </div>
       )}
       <Attachments files={files} />

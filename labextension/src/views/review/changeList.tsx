@@ -16,7 +16,7 @@ import {
 import { useLatest } from '../dom/effects';
 import { useEndsSeen } from '../dom/endSeen';
 import { LinkButton, SmallButton } from '../controls/buttons';
-import { LineNumbers } from '../controls/lineNumbers';
+import { LineCounts } from '../controls/lineNumbers';
 import { RejectionForm } from '../controls/rejectionForm';
 import { ProblemText } from '../controls/problemText';
 import { useHost, type IWords } from '../host';
@@ -220,7 +220,7 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
         <span className="plm-Changes-action">{action}</span>{' '}
         <bdi className="plm-Changes-name">{cell}</bdi>
       </button>
-      {counts.additions + counts.deletions > 0 && <LineNumbers {...counts} />}
+      {counts.additions + counts.deletions > 0 && <LineCounts {...counts} />}
       {isRejecting && isDecidable ? (
         <RejectionForm
           label={words.__('Why is it rejected? The agent is told.')}

@@ -5,7 +5,7 @@ import type { Line } from '../../state/lines/lines';
 import { linesHeight } from '../../state/display/rowHeights';
 import { isSameList } from '../../state/display/turns';
 import {
-  heightOfFar,
+  farRowStyle,
   takeEarlyDraw,
   useNearViewport
 } from '../dom/nearViewport';
@@ -34,7 +34,7 @@ export function LineGroup({
   const isAskedFor = useIsShown(place =>
     lines.some(line => hasLine(line, place.line))
   );
-  const { elementRef, near } = useNearViewport<HTMLDivElement>(
+  const { elementRef, isNear } = useNearViewport<HTMLDivElement>(
     () => isLast && takeEarlyDraw(),
     isKeptRendered || isAskedFor
   );
@@ -43,11 +43,11 @@ export function LineGroup({
     <div
       className="plm-LineGroup"
       ref={elementRef}
-      data-far={!near}
-      dir={near ? undefined : 'auto'}
-      style={near ? undefined : heightOfFar(linesHeight(lines))}
+      data-far={!isNear}
+      dir={isNear ? undefined : 'auto'}
+      style={isNear ? undefined : farRowStyle(linesHeight(lines))}
     >
-      {near ? (
+      {isNear ? (
         lines.map(line => {
           if (line.kind === 'patch' && hasChanges) {
             return null; // a finished turn shows all changes

@@ -87,7 +87,7 @@ export function TurnSummary(props: ITurnSummaryProps) {
             label={words.__('Copy')}
             name={words.__('Copy the answer')}
             title={words.__('Copy the answer as Markdown')}
-            text={() => answer}
+            textOf={() => answer}
           />
         )}
         {lastStepMessage !== undefined && (

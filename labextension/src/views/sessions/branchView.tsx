@@ -150,8 +150,8 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
             >
               <TextDifference
                 before={other.text}
-                now={branch.text}
-                sameWords={words.__('Both answers are the same.')}
+                after={branch.text}
+                sameText={words.__('Both answers are the same.')}
               />
             </Disclosure>
           )

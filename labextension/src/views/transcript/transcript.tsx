@@ -55,7 +55,12 @@ export function Transcript({
     () => revertedMessages({ entries, session }),
     [entries, session]
   );
-  const { place: containerRef, atEnd, toEnd, leaveEnd } = useEndScroll();
+  const {
+    elementRef: containerRef,
+    isAtEnd,
+    scrollToEnd,
+    leaveEnd
+  } = useEndScroll();
   useShownTurn(containerRef, allTurns, leaveEnd);
   const coveredTurns = useCoveredTurnsOf(allTurns);
   return (
@@ -77,7 +82,7 @@ export function Transcript({
         ref={containerRef}
         role="region"
         aria-label={words.__('Transcript')}
-        data-end={atEnd}
+        data-end={isAtEnd}
         tabIndex={0}
       >
         <div className="plm-Transcript-turns">
@@ -124,8 +129,8 @@ export function Transcript({
           {children}
         </div>
       </div>
-      {!atEnd && (
-        <OutlinedButton className="plm-Newest" onClick={toEnd}>
+      {!isAtEnd && (
+        <OutlinedButton className="plm-Newest" onClick={scrollToEnd}>
           {words.__('To the newest')}
         </OutlinedButton>
       )}
@@ -138,7 +143,7 @@ function useCoveredTurnsOf(allTurns: readonly ITurn[]): ICoveredTurns {
   const turnsRef = useLatest(allTurns);
   return useMemo(
     () => ({
-      lookUnderneath: marker => {
+      showCoveredTurns: marker => {
         shownPlace.set(newestCovered(turnsRef.current, marker));
       }
     }),

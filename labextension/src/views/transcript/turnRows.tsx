@@ -28,7 +28,7 @@ import { useHost } from '../host';
 import { useIsShown } from '../controls/shownLine';
 import { runWhenIdle } from '../dom/idleQueue';
 import { turnText } from '../segment/lineText';
-import { heightOfFar, useNearViewport } from '../dom/nearViewport';
+import { farRowStyle, useNearViewport } from '../dom/nearViewport';
 import { Turn } from './turn';
 
 /** The number of newest turns that are rendered at once. */
@@ -79,12 +79,14 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
     canRetry,
     reverted
   } = props;
-  const { elementRef, near } = useNearViewport<HTMLDivElement>(() => isNewest);
-  const [wasRendered, setWasRendered] = useState(near);
+  const { elementRef, isNear: isPageNear } = useNearViewport<HTMLDivElement>(
+    () => isNewest
+  );
+  const [wasRendered, setWasRendered] = useState(isPageNear);
   const isAskedFor = useIsShown(place =>
     turns.some(({ key }) => key === place.turn)
   );
-  const isNear = near || isAskedFor;
+  const isNear = isPageNear || isAskedFor;
   const isRendered = wasRendered || isNear;
   useEffect(
     () =>
@@ -112,7 +114,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
           ? { height: `${height}px` }
           : isNear
             ? undefined
-            : heightOfFar(height)
+            : farRowStyle(height)
       }
     >
       {isRendered &&
@@ -121,7 +123,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
             key={turn.key}
             turn={turn}
             number={firstIndex + index + 1}
-            isPageNear={near}
+            isPageNear={isPageNear}
             isNewest={isNewest && index >= turns.length - NEWEST_TURNS}
             isLive={isLive && index === turns.length - 1}
             canRetry={canRetry && index === turns.length - 1}
@@ -150,7 +152,7 @@ interface IRowProps {
 const TurnRow = memo(function Row(props: IRowProps) {
   const { turn, number, isPageNear, isNewest, isLive, revertExtent } = props;
   const isAskedFor = useIsShown(place => place.turn === turn.key);
-  const { elementRef, near } = useNearViewport<HTMLElement>(
+  const { elementRef, isNear } = useNearViewport<HTMLElement>(
     () => isNewest,
     isLive || isAskedFor,
     isPageNear
@@ -161,14 +163,14 @@ const TurnRow = memo(function Row(props: IRowProps) {
       ref={elementRef}
       data-turn={turn.key}
       data-reverted={revertExtent}
-      data-far={!near}
-      dir={near ? undefined : 'auto'}
+      data-far={!isNear}
+      dir={isNear ? undefined : 'auto'}
       aria-posinset={number}
       // The total changes with each new turn: only rendered rows are updated.
       aria-setsize={-1}
-      style={near ? undefined : heightOfFar(turnHeight(turn))}
+      style={isNear ? undefined : farRowStyle(turnHeight(turn))}
     >
-      {near ? (
+      {isNear ? (
         <FullTurn {...props} rowRef={elementRef} />
       ) : (
         <TurnWords turn={turn} />

@@ -23,7 +23,7 @@ import {
 import {
   TodoChip,
   TodoStrip,
-  usePutAway
+  useTodoListState
 } from '../../../src/views/chat/todoStrip';
 import { HostProvider } from '../../../src/views/host';
 import { QuestionForm } from '../../../src/views/parts/questionForm';
@@ -198,11 +198,11 @@ const TODOS: Todo[] = [
 function Strip({ todos, busy }: { todos: readonly Todo[]; busy: boolean }) {
   const status = busy ? ({ type: 'busy' } as const) : EMPTY_TRANSCRIPT.status;
   const transcript = { ...EMPTY_TRANSCRIPT, todos, status };
-  const putAway = usePutAway(transcript);
+  const putAway = useTodoListState(transcript);
   return (
     <HostProvider value={HOST}>
-      <TodoChip transcript={transcript} putAway={putAway} />
-      <TodoStrip transcript={transcript} putAway={putAway} />
+      <TodoChip transcript={transcript} listState={putAway} />
+      <TodoStrip transcript={transcript} listState={putAway} />
     </HostProvider>
   );
 }
