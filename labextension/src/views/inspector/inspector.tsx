@@ -149,7 +149,8 @@ function InspectedView(props: IInspectedViewProps) {
   const { view, error } = useView(props.source, place.price ?? null);
   useSameItem(view, shownPlace);
   if (view === null || view.requests.id.length === 0) {
-    const waiting = props.source.waits ?? words.__('Reading the session…');
+    const waiting =
+      props.source.waitSentence ?? words.__('Reading the session…');
     const empty = view?.own
       ? words.__('The session has no requests yet: ask something first.')
       : words.__('The session holds no request.');
