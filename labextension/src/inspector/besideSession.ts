@@ -1,4 +1,4 @@
-/** The session beside that of an inspector: how both compare, and the source of the other one's views. */
+/** The session that an inspector compares its own with: the comparison, and the source of the other session's views. */
 import type { SessionComparison, ViewAnswer } from '../protocol/generated';
 import { ComparisonQuestion } from '../state/inspector/comparisonQuestion';
 import type { IReadable } from '../state/store/kernelStore';
@@ -31,23 +31,23 @@ export class BesideSession implements IReadable<IBesideState> {
   private _stamp: string | undefined;
 
   constructor(
-    first: KernelSource,
+    firstSource: KernelSource,
     private readonly _kernel: BesideKernel,
-    private _session: string | undefined,
+    private _sessionId: string | undefined,
     /** Called when answers about the other session begin or cease to be late. */
-    private readonly _lateChanged: () => void
+    private readonly _onLateChange: () => void
   ) {
     this._stamp = _kernel.stamp;
     this._question = new ComparisonQuestion(
-      first,
-      () => ({ path: this._kernel.path, session: this._session ?? '' }),
+      firstSource,
+      () => ({ path: this._kernel.path, session: this._sessionId ?? '' }),
       answer => {
         this._takeAnswer(answer);
       }
     );
     this._disposers.push(
-      first.subscribe(this._question.askAnew),
-      _kernel.subscribe(this._follow)
+      firstSource.subscribe(this._question.askAnew),
+      _kernel.subscribe(this._handleFileChange)
     );
     this._question.askAnew();
   }
@@ -61,7 +61,7 @@ export class BesideSession implements IReadable<IBesideState> {
     const isOwnFile = this._kernel.isOwnFile;
     return {
       ...(isOwnFile ? {} : { path: this._kernel.file }),
-      ...(this._session === undefined ? {} : { session: this._session })
+      ...(this._sessionId === undefined ? {} : { session: this._sessionId })
     };
   }
 
@@ -80,22 +80,22 @@ export class BesideSession implements IReadable<IBesideState> {
     this._readers.clear();
   }
 
-  private readonly _follow = (): void => {
+  private readonly _handleFileChange = (): void => {
     if (this._kernel.stamp !== this._stamp) {
       this._stamp = this._kernel.stamp;
       this._question.askAnew();
     }
   };
 
-  private _takeAnswer({ comparison: answered, error }: ViewAnswer): void {
+  private _takeAnswer({ comparison: newComparison, error }: ViewAnswer): void {
     const before = this._state;
-    const comparison = answered ?? null;
+    const comparison = newComparison ?? null;
     if (comparison !== null && before.source === null) {
-      this._session = comparison.second.session;
+      this._sessionId = comparison.second.session;
       const source = new KernelSource(
         this._kernel,
-        this._session,
-        this._lateChanged
+        this._sessionId,
+        this._onLateChange
       );
       this._disposers.push(source.subscribe(this._question.askAnew));
       this._state = { comparison, source, error };

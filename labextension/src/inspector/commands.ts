@@ -95,9 +95,11 @@ export function addInspectorCommands(
     execute: async args => {
       const requested = readArguments(args);
       const folder = typeof args.cwd === 'string' ? args.cwd : '';
-      const isOpen = notebooks?.currentWidget?.isVisible ?? false;
+      const isNotebookVisible = notebooks?.currentWidget?.isVisible ?? false;
       const target =
-        isOpen || hasTarget(requested) ? requested : await choice.ask(folder);
+        isNotebookVisible || hasTarget(requested)
+          ? requested
+          : await choice.ask(folder);
       const { layout_name: name } = args;
       return target === null
         ? undefined
@@ -107,7 +109,7 @@ export function addInspectorCommands(
           );
     }
   });
-  const open = () => openModel(app.shell.currentWidget, tracker);
+  const findOpenModel = () => openModel(app.shell.currentWidget, tracker);
   app.commands.addCommand(INSPECTOR_COMMANDS.compare, {
     describedBy: COMPARE_ARGUMENTS,
     label: words.__('Compare the Context with…'),
@@ -115,10 +117,11 @@ export function addInspectorCommands(
       'Show another session, such as a fork or a recording of the same task, beside this one: where they part, and what each cost'
     ),
     icon: inspectorIcon,
-    isEnabled: args => hasTarget(readArguments(args)) || open() !== null,
+    isEnabled: args =>
+      hasTarget(readArguments(args)) || findOpenModel() !== null,
     execute: async args => {
       const requested = readArguments(args);
-      const model = hasTarget(requested) ? null : open();
+      const model = hasTarget(requested) ? null : findOpenModel();
       const target = model?.arguments ?? requested;
       const beside =
         typeof args.with === 'string' && args.with !== ''
@@ -139,11 +142,11 @@ export function addInspectorCommands(
     palette?.addItem({ command, category });
   }
   launcher?.add({ command: INSPECTOR_COMMANDS.inspect, category });
-  const update = () => {
+  const notifyCompareChanged = () => {
     app.commands.notifyCommandChanged(INSPECTOR_COMMANDS.compare);
   };
-  tracker.currentChanged.connect(update);
-  app.shell.currentChanged?.connect(update);
+  tracker.currentChanged.connect(notifyCompareChanged);
+  app.shell.currentChanged?.connect(notifyCompareChanged);
 }
 
 /** Returns the model of the inspector in a widget; null where it is none, or its code is not loaded yet. */

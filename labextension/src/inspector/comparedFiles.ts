@@ -15,27 +15,27 @@ export function addComparedFiles(
   browsers: IFileBrowserFactory,
   words: IWords
 ): void {
-  const paths = () =>
+  const selectedPaths = () =>
     comparablePaths([
       ...(browsers.tracker.currentWidget?.selectedItems() ?? [])
     ]);
   app.commands.addCommand(COMPARE_FILES, {
     describedBy: { args: { type: 'object', properties: {} } },
     label: () =>
-      paths().length === 2
+      selectedPaths().length === 2
         ? words.__('Compare in the Inspector')
         : words.__('Compare in the Inspector with…'),
     caption: words.__(
       'Show two recorded sessions beside each other: where they part, and what each cost'
     ),
     icon: inspectorIcon,
-    isVisible: () => paths().length > 0,
+    isVisible: () => selectedPaths().length > 0,
     execute: async () => {
-      const [path, other] = paths();
+      const [path, comparedPath] = selectedPaths();
       if (path !== undefined) {
         await app.commands.execute(COMPARE_COMMAND, {
           path,
-          ...(other === undefined ? {} : { with: other })
+          ...(comparedPath === undefined ? {} : { with: comparedPath })
         });
       }
     }

@@ -10,7 +10,7 @@ import { DEFAULT_TYPES, RECORDING_TYPES } from './recordingFormats';
 import type { IBesideTarget, IInspectorArguments } from './targets';
 
 /** How many `.jsonl` files of a folder are looked into; the newest come first. */
-const MAX_FILES = 20;
+const MAX_JSONL_FILES = 20;
 
 interface IChoice {
   name: string;
@@ -33,8 +33,8 @@ export class InspectionChoice {
   /** Returns what the user chose, or null where the question was dismissed. */
   async ask(folder: string): Promise<IInspectorArguments | null> {
     const choices = [
-      ...(await this._sessions()),
-      ...(await this._recordings(folder))
+      ...(await this._sessionChoices()),
+      ...(await this._recordingChoices(folder))
     ];
     if (choices.length === 0) {
       return this._askForPath(
@@ -62,23 +62,24 @@ export class InspectionChoice {
   }: IInspectorArguments): Promise<IBesideTarget | null> {
     const file = path ?? notebook ?? '';
     const folder = folderOf(file);
-    const sessions = path === undefined ? await this._sessions(notebook) : [];
-    const recordings = await this._recordings(folder);
+    const sessions =
+      path === undefined ? await this._sessionChoices(notebook) : [];
+    const recordings = await this._recordingChoices(folder);
     const choices = [
       ...sessions.filter(({ target }) => target.session !== session),
       ...recordings.filter(({ target }) => target.path !== path)
     ];
     const title = this._words.__('Compare with which session?');
     const okLabel = this._words.__('Compare');
-    const chosen =
+    const chosenTarget =
       choices.length === 0
         ? await this._askForPath(title, folder, okLabel)
         : await this._askForOne(choices, folder, title, okLabel);
-    return chosen === null
+    return chosenTarget === null
       ? null
-      : chosen.path === undefined
-        ? { session: chosen.session }
-        : { path: chosen.path };
+      : chosenTarget.path === undefined
+        ? { session: chosenTarget.session }
+        : { path: chosenTarget.path };
   }
 
   /** Asks for one of the choices, or for the path of another recorded file. */
@@ -88,17 +89,17 @@ export class InspectionChoice {
     title: string,
     okLabel: string
   ): Promise<IInspectorArguments | null> {
-    const other = this._words.__('Another recorded file…');
+    const otherFileLabel = this._words.__('Another recorded file…');
     const names = choices.map(({ name }) => name);
     const { button, value } = await InputDialog.getItem({
       title,
-      items: [...names, other],
+      items: [...names, otherFileLabel],
       okLabel
     });
     if (!button.accept || value === null) {
       return null;
     }
-    return value === other
+    return value === otherFileLabel
       ? this._askForPath(title, folder, okLabel)
       : (choices[names.indexOf(value)]?.target ?? null);
   }
@@ -119,7 +120,7 @@ export class InspectionChoice {
   }
 
   /** Returns the sessions of open notebooks, or of one, whose kernels answer; notebooks of one folder share theirs. */
-  private async _sessions(onlyNotebook?: string): Promise<IChoice[]> {
+  private async _sessionChoices(onlyNotebook?: string): Promise<IChoice[]> {
     const choices = new Map<string, IChoice>();
     for (const panel of this._panels()) {
       const notebook = panel.context.path;
@@ -148,10 +149,12 @@ export class InspectionChoice {
   }
 
   /** Returns the recordings that lie in a folder of the file browser. */
-  private async _recordings(folder: string): Promise<IChoice[]> {
+  private async _recordingChoices(folder: string): Promise<IChoice[]> {
     const { contents } = this._app.serviceManager;
-    const outcome = await contents.get(folder).catch(() => null);
-    const files = (outcome?.type === 'directory' ? outcome.content : []) as {
+    const folderModel = await contents.get(folder).catch(() => null);
+    const files = (
+      folderModel?.type === 'directory' ? folderModel.content : []
+    ) as {
       path: string;
       last_modified: string;
       type: string;
@@ -159,19 +162,19 @@ export class InspectionChoice {
     const jsonlFiles = files
       .filter(({ path, type }) => type === 'file' && path.endsWith('.jsonl'))
       .sort((a, b) => b.last_modified.localeCompare(a.last_modified))
-      .slice(0, MAX_FILES);
+      .slice(0, MAX_JSONL_FILES);
     const areRecordings = await Promise.all(
       jsonlFiles.map(({ path }) => isRecording(this._app, path))
     );
     return [
       ...files.filter(({ path }) =>
-        ENDINGS.some(ending => path.endsWith(ending))
+        RECORDING_ENDINGS.some(ending => path.endsWith(ending))
       ),
-      ...jsonlFiles.filter((_, at) => areRecordings[at])
+      ...jsonlFiles.filter((_, index) => areRecordings[index])
     ].map(({ path }) => ({ name: path, target: { path } }));
   }
 }
 
-const ENDINGS = RECORDING_TYPES.filter(({ name }) =>
+const RECORDING_ENDINGS = RECORDING_TYPES.filter(({ name }) =>
   DEFAULT_TYPES.some(type => type === name)
 ).flatMap(({ extensions }) => [...extensions]);

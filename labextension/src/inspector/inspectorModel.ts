@@ -32,7 +32,7 @@ export interface IInspectorState {
   /** Where views get their answers; set once the kernel was ready, and kept from then on. */
   source: KernelSource | null;
   place: IInspectorPlace;
-  /** The session beside it; null where it is inspected alone. */
+  /** The session compared with the inspector's own; null where there is none. */
   beside: IBesideState | null;
   /** Which of two compared sessions is shown. */
   side: ComparedSide;
@@ -76,8 +76,8 @@ export class InspectorModel implements IReadable<IInspectorState> {
       title: '',
       file: _kernel.file
     };
-    this._unsubscribe = _kernel.subscribe(this._follow);
-    this._follow();
+    this._unsubscribe = _kernel.subscribe(this._handleKernelChange);
+    this._handleKernelChange();
   }
 
   readonly subscribe = this._readers.subscribe;
@@ -96,7 +96,7 @@ export class InspectorModel implements IReadable<IInspectorState> {
       ...(beside === undefined ? {} : { beside: { ...beside } }),
       ...(side === 'second' ? { side } : {}),
       ...argumentsOf(place),
-      // Ids that are not numbers yet.
+      // Ids that the session's view has not turned into numbers yet.
       ...(this._isResolving || this._state.source === null
         ? { request: this._target.request, item: this._target.item }
         : {})
@@ -116,17 +116,17 @@ export class InspectorModel implements IReadable<IInspectorState> {
   }
 
   /** Shows another session beside this one; null for this one alone. */
-  readonly compareWith = (beside: IBesideTarget | null): void => {
+  readonly compareWith = (comparedTarget: IBesideTarget | null): void => {
     const { place, side } = this._state;
     this._endBeside();
-    this._target = { ...this._target, beside: beside ?? undefined };
+    this._target = { ...this._target, beside: comparedTarget ?? undefined };
     this._change({
       beside: null,
       side: 'first',
       isSideOpened: false,
       place: {
         ...(side === 'first' ? place : NOWHERE),
-        tab: beside === null ? 'timeline' : 'compared'
+        tab: comparedTarget === null ? 'timeline' : 'compared'
       }
     });
     this._startBeside();
@@ -164,7 +164,7 @@ export class InspectorModel implements IReadable<IInspectorState> {
     this._readers.clear();
   }
 
-  private readonly _follow = (): void => {
+  private readonly _handleKernelChange = (): void => {
     const { failure, isBusy, link, state: kernel } = this._kernel;
     const view = link?.store.getSnapshot();
     if (
@@ -174,12 +174,14 @@ export class InspectorModel implements IReadable<IInspectorState> {
     ) {
       // A kernel of its own has a session too, which is not one of the recording's.
       const isRecording = this._kernel.path !== undefined;
-      const current = isRecording ? undefined : (view?.current ?? undefined);
-      const session = this._target.session ?? current;
+      const currentSession = isRecording
+        ? undefined
+        : (view?.current ?? undefined);
+      const session = this._target.session ?? currentSession;
       if (session !== undefined || isRecording) {
         this._target = { ...this._target, session };
         void this._resolve(
-          new KernelSource(this._kernel, session, this._lateChanged)
+          new KernelSource(this._kernel, session, this._updateLateness)
         );
       }
     }
@@ -201,7 +203,7 @@ export class InspectorModel implements IReadable<IInspectorState> {
     });
   };
 
-  private readonly _lateChanged = (): void => {
+  private readonly _updateLateness = (): void => {
     this._change({
       isLate:
         this._state.source?.isLate === true ||
@@ -236,11 +238,11 @@ export class InspectorModel implements IReadable<IInspectorState> {
       source,
       new BesideKernel(this._kernel, target.path),
       target.session,
-      this._lateChanged
+      this._updateLateness
     ));
     beside.setPrice(place.price ?? null);
-    beside.subscribe(this._followBeside);
-    this._followBeside();
+    beside.subscribe(this._updateBeside);
+    this._updateBeside();
   }
 
   private _endBeside(): void {
@@ -248,13 +250,13 @@ export class InspectorModel implements IReadable<IInspectorState> {
     this._beside = null;
   }
 
-  private readonly _followBeside = (): void => {
+  private readonly _updateBeside = (): void => {
     const beside = this._beside?.getSnapshot() ?? null;
-    const isUnknown = beside?.comparison === null && beside.error !== '';
+    const hasFailed = beside?.comparison === null && beside.error !== '';
     this._change({
       beside,
       // A layout may bring back the second of two, which is gone.
-      ...(isUnknown && this._state.side === 'second'
+      ...(hasFailed && this._state.side === 'second'
         ? { side: 'first' as const, place: NOWHERE }
         : {})
     });
@@ -263,8 +265,8 @@ export class InspectorModel implements IReadable<IInspectorState> {
   private _change(change: Partial<IInspectorState>): void {
     const before = this._state;
     const next = { ...before, ...change };
-    const names = Object.keys(next) as (keyof IInspectorState)[];
-    if (names.some(name => next[name] !== before[name])) {
+    const fields = Object.keys(next) as (keyof IInspectorState)[];
+    if (fields.some(name => next[name] !== before[name])) {
       this._state = next;
       this._readers.notify();
     }

@@ -18,12 +18,14 @@ interface IInspectorTabProps {
   /** Name of the notebook or file. */
   name: string;
   /** Asks which session to compare it with; null where the question was dismissed. */
-  chooseBeside: (target: IInspectorArguments) => Promise<IBesideTarget | null>;
+  chooseCompared: (
+    target: IInspectorArguments
+  ) => Promise<IBesideTarget | null>;
 }
 
 /** Draws the inspector, and above it a strip with what its kernel lacks. */
 export function InspectorTab(props: IInspectorTabProps) {
-  const { model, name, chooseBeside } = props;
+  const { model, name, chooseCompared: chooseBeside } = props;
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   const { place, source, beside, side, isSideOpened } = state;
@@ -45,9 +47,9 @@ export function InspectorTab(props: IInspectorTabProps) {
     [comparison, besideName, side, isSideOpened, model]
   );
   const chooseOther = () => {
-    void chooseBeside(model.arguments).then(chosen => {
-      if (chosen !== null) {
-        model.compareWith(chosen);
+    void chooseBeside(model.arguments).then(target => {
+      if (target !== null) {
+        model.compareWith(target);
       }
     });
   };

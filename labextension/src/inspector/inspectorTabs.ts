@@ -34,21 +34,22 @@ export class InspectorTabs {
   /** Opens an inspector, or shows the place in the one that is open; a layout brings one back under its own name. */
   open(args: IInspectorArguments, layoutName?: string): InspectorArea {
     const target = this._withNotebook(args);
-    const open = this._tracker.find(({ content, isDisposed }) => {
-      const opened = content.model.arguments;
+    const openTab = this._tracker.find(({ content, isDisposed }) => {
+      const openArguments = content.model.arguments;
       return (
         !isDisposed &&
-        opened.path === target.path &&
-        opened.notebook === target.notebook &&
-        (target.session === undefined || opened.session === target.session) &&
+        openArguments.path === target.path &&
+        openArguments.notebook === target.notebook &&
+        (target.session === undefined ||
+          openArguments.session === target.session) &&
         (target.beside === undefined ||
-          isSameBeside(target.beside, opened.beside))
+          isSameBeside(target.beside, openArguments.beside))
       );
     });
-    if (open) {
-      open.content.model.show(target);
-      this._app.shell.activateById(open.id);
-      return open;
+    if (openTab) {
+      openTab.content.model.show(target);
+      this._app.shell.activateById(openTab.id);
+      return openTab;
     }
     return this._add(target, layoutName ?? this._freeName(target));
   }
@@ -108,16 +109,16 @@ export class InspectorTabs {
     session,
     beside
   }: IInspectorArguments): string {
-    const other = besideWord(beside);
-    const name = [path ?? notebook, session, other].join(' ').trimEnd();
-    let free = name;
-    for (let number = 2; this._isNamed(free); number++) {
-      free = `${name} ${number}`;
+    const besideName = besideWord(beside);
+    const name = [path ?? notebook, session, besideName].join(' ').trimEnd();
+    let freeName = name;
+    for (let number = 2; this._isNameUsed(freeName); number++) {
+      freeName = `${name} ${number}`;
     }
-    return free;
+    return freeName;
   }
 
-  private _isNamed(name: string): boolean {
+  private _isNameUsed(name: string): boolean {
     return (
       this._tracker.find(({ content }) => content.layoutName === name) !==
       undefined
@@ -131,10 +132,10 @@ export class InspectorTabs {
     const tab = new MainAreaWidget({ content });
     tab.id = `${content.id}-tab`;
     void this._tracker.add(tab);
-    const end = model.subscribe(() => {
+    const unsubscribe = model.subscribe(() => {
       void this._tracker.save(tab);
     });
-    tab.disposed.connect(end);
+    tab.disposed.connect(unsubscribe);
     this._app.shell.add(tab, 'main', { mode: 'tab-after' });
     if (!tab.isAttached) {
       this._addBelow(tab);

@@ -25,7 +25,9 @@ export interface IInspectorSurroundings {
   words: TranslationBundle;
   languages: IEditorLanguageRegistry | null;
   /** Asks which session to compare an inspected one with; null where the question was dismissed. */
-  chooseBeside: (target: IInspectorArguments) => Promise<IBesideTarget | null>;
+  chooseCompared: (
+    target: IInspectorArguments
+  ) => Promise<IBesideTarget | null>;
 }
 
 /** Draws one inspector, and disposes of its model when it is closed. */
@@ -43,7 +45,12 @@ export class InspectorWidget extends Widget {
     readonly layoutName = ''
   ) {
     super();
-    const { registry, words, languages, chooseBeside } = _surroundings;
+    const {
+      registry,
+      words,
+      languages,
+      chooseCompared: chooseBeside
+    } = _surroundings;
     InspectorWidget._count += 1;
     this.id = `jupyter-palimpsest-inspector-${InspectorWidget._count}`;
     this.addClass('plm-InspectorWidget');
@@ -56,7 +63,11 @@ export class InspectorWidget extends Widget {
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={labHost(registry, slots, words, languages)}>
-        <InspectorTab model={model} name={_name} chooseBeside={chooseBeside} />
+        <InspectorTab
+          model={model}
+          name={_name}
+          chooseCompared={chooseBeside}
+        />
       </HostProvider>
     );
     this._unsubscribe = model.subscribe(this._updateTitle);
@@ -83,12 +94,16 @@ export class InspectorWidget extends Widget {
     const { words } = this._surroundings;
     const { file, title, beside } = this.model.getSnapshot();
     const name = fileNameOf(file) || this._name;
-    const first = title === '' ? name : title;
-    const other = this.model.arguments.beside;
+    const sessionName = title === '' ? name : title;
+    const comparedTarget = this.model.arguments.beside;
     const heading =
-      beside === null || other === undefined
-        ? first
-        : words.__('%1 and %2', first, besideName(beside, other));
+      beside === null || comparedTarget === undefined
+        ? sessionName
+        : words.__(
+            '%1 and %2',
+            sessionName,
+            besideName(beside, comparedTarget)
+          );
     this.title.label =
       heading === '' ? words.__('Context') : words.__('Context: %1', heading);
     this.title.caption = words.__(

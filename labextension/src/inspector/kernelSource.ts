@@ -8,29 +8,29 @@ import { editTarget } from './targets';
 import { ReaderSet } from '../state/store/readerSet';
 
 /** Milliseconds between two reports that a session grew; a turn writes many records a second. */
-export const SETTLE_MS = 300;
+export const NOTIFY_DELAY_MS = 300;
 
-/** Milliseconds after which an answer of a busy kernel counts as late. */
-export const LATE_MS = 1500;
+/** Milliseconds after which an answer counts as late. */
+export const MIN_LATE_MS = 1500;
 
 /** Milliseconds between two requests for a session that another kernel writes, while the page is visible. */
-export const LOOK_MS = 3000;
+export const POLL_MS = 3000;
 
 const WAIT_SENTENCE = 'It is read once the kernel answers again.';
 const GONE_SENTENCE =
   'The kernel does not answer. Start it again to see its sessions.';
 
 /**
- * The source of a tab.
+ * Answers the queries of a tab's views from the kernel.
  *
- * Responsibilities: ask, and again what a kernel that ended left unanswered; tell when the session has grown or may have,
- * and when an answer is late; send the user's context edits.
+ * Responsibilities: send a query again when its kernel ended before the answer; notify readers when the session has
+ * grown or may have, and when an answer is late; send the user's context edits.
  */
 export class KernelSource implements IInspectorSource {
   readonly edit?: IInspectorSource['edit'];
   private readonly _readers = new ReaderSet();
   private readonly _disposers: (() => void)[] = [];
-  private readonly _waiting: (() => void)[] = [];
+  private readonly _readyResolvers: (() => void)[] = [];
   private _stamp = '';
   private _isReady: boolean;
   private _notifyTimer: ReturnType<typeof setTimeout> | undefined;
@@ -40,19 +40,19 @@ export class KernelSource implements IInspectorSource {
 
   constructor(
     private readonly _kernel: IInspectedKernel,
-    /** The session; undefined for the first of a recording. */
-    private readonly _session: string | undefined,
+    /** Id of the session; undefined for the first of a recording. */
+    private readonly _sessionId: string | undefined,
     /** Called when answers begin or cease to be late. */
-    private readonly _lateChanged: () => void
+    private readonly _onLateChange: () => void
   ) {
     this._isReady = _kernel.state === 'ready';
     this._stamp = this._currentStamp();
-    this._disposers.push(_kernel.subscribe(this._follow));
-    this._pollTimer = setInterval(this._pollUnfollowed, LOOK_MS);
+    this._disposers.push(_kernel.subscribe(this._handleKernelChange));
+    this._pollTimer = setInterval(this._pollUnfollowed, POLL_MS);
     if (_kernel.path === undefined) {
       this.edit = async (action, part) => {
         const fields = {
-          session: this._session,
+          session: this._sessionId,
           action,
           target: editTarget(part)
         };
@@ -66,7 +66,7 @@ export class KernelSource implements IInspectorSource {
   }
 
   /** The sentence shown instead of an answer while the kernel is gone. */
-  get waits(): string | undefined {
+  get waitSentence(): string | undefined {
     return this._kernel.state === 'ready' ? undefined : WAIT_SENTENCE;
   }
 
@@ -76,18 +76,18 @@ export class KernelSource implements IInspectorSource {
   }
 
   async ask(query: ViewQuery): Promise<ViewAnswer> {
-    const waiting = { late: false };
+    const lateness = { isLate: false };
     const timer = setTimeout(() => {
-      waiting.late = true;
+      lateness.isLate = true;
       this._countLate(1);
-    }, LATE_MS);
+    }, MIN_LATE_MS);
     let outcome = await this._askKernel(query);
     while (this._isLost(outcome)) {
       await this._untilReady();
       outcome = await this._askKernel(query);
     }
     clearTimeout(timer);
-    if (waiting.late) {
+    if (lateness.isLate) {
       this._countLate(-1);
     }
     return answerOf(outcome);
@@ -95,7 +95,7 @@ export class KernelSource implements IInspectorSource {
 
   async note(words: INoteWords): Promise<ViewAnswer> {
     const { link, path } = this._kernel;
-    const fields = { session: this._session, path, ...words };
+    const fields = { session: this._sessionId, path, ...words };
     const outcome = await link?.outcome('note', fields);
     return answerOf(outcome);
   }
@@ -104,7 +104,7 @@ export class KernelSource implements IInspectorSource {
 
   dispose(): void {
     this._isDisposed = true;
-    this._wake();
+    this._resumeRequests();
     clearTimeout(this._notifyTimer);
     clearInterval(this._pollTimer);
     this._readers.clear();
@@ -115,7 +115,7 @@ export class KernelSource implements IInspectorSource {
 
   private async _askKernel(query: ViewQuery): Promise<IOutcome<'inspect'>> {
     const { link, path } = this._kernel;
-    const fields = { session: this._session, path, query };
+    const fields = { session: this._sessionId, path, query };
     return (await link?.outcome('inspect', fields)) ?? { error: GONE_SENTENCE };
   }
 
@@ -132,35 +132,35 @@ export class KernelSource implements IInspectorSource {
   private _untilReady(): Promise<void> {
     return new Promise(resolve => {
       if (this._kernel.state === 'ready') {
-        setTimeout(resolve, SETTLE_MS);
+        setTimeout(resolve, NOTIFY_DELAY_MS);
       } else {
-        this._waiting.push(resolve);
+        this._readyResolvers.push(resolve);
       }
     });
   }
 
-  /** Lets the questions that wait for a kernel be asked again. */
-  private _wake(): void {
-    this._waiting.splice(0).forEach(resolve => {
+  /** Sends the queries again that wait for a kernel. */
+  private _resumeRequests(): void {
+    this._readyResolvers.splice(0).forEach(resolve => {
       resolve();
     });
   }
 
   private _countLate(change: 1 | -1): void {
-    const before = this.isLate;
+    const wasLate = this.isLate;
     this._lateAnswers += change;
-    if (before !== this.isLate) {
-      this._lateChanged();
+    if (wasLate !== this.isLate) {
+      this._onLateChange();
     }
   }
 
-  private readonly _follow = (): void => {
+  private readonly _handleKernelChange = (): void => {
     const isReady = this._kernel.state === 'ready';
     const stamp = this._currentStamp();
     const hasReturned = isReady && !this._isReady;
     this._isReady = isReady;
     if (isReady) {
-      this._wake();
+      this._resumeRequests();
     }
     if (!isReady || (stamp === this._stamp && !hasReturned)) {
       return;
@@ -169,14 +169,14 @@ export class KernelSource implements IInspectorSource {
     this._notifyTimer ??= setTimeout(() => {
       this._notifyTimer = undefined;
       this._readers.notify();
-    }, SETTLE_MS);
+    }, NOTIFY_DELAY_MS);
   };
 
   /** Notifies readers of a session for which this kernel sends no notices: another notebook's, or a subagent's. */
   private readonly _pollUnfollowed = (): void => {
     const { link, path, state } = this._kernel;
     const sessions = link?.store.getSnapshot().sessions;
-    const isFollowed = sessions?.get(this._session ?? '')?.known === true;
+    const isFollowed = sessions?.get(this._sessionId ?? '')?.known === true;
     if (
       path === undefined &&
       state === 'ready' &&
@@ -191,8 +191,10 @@ export class KernelSource implements IInspectorSource {
     if (this._kernel.path !== undefined) {
       return this._kernel.stamp ?? '';
     }
-    const view = this._kernel.link?.store.getSnapshot();
-    return growthStamp(view?.sessions.get(this._session ?? '')?.transcript);
+    const kernelView = this._kernel.link?.store.getSnapshot();
+    return growthStamp(
+      kernelView?.sessions.get(this._sessionId ?? '')?.transcript
+    );
   }
 }
 
@@ -213,13 +215,13 @@ function growthStamp(transcript: ITranscript | undefined): string {
     return '';
   }
   const { entries, decisions, status, contextFill, deleted } = transcript;
-  const last = entries.at(-1)?.message.parts ?? [];
-  const parts = last.map(part =>
+  const lastParts = entries.at(-1)?.message.parts ?? [];
+  const partStates = lastParts.map(part =>
     part.type === 'tool' ? part.state.status : part.type
   );
   return JSON.stringify([
     entries.length,
-    parts,
+    partStates,
     decisions.length,
     status.type,
     contextFill,

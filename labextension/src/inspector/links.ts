@@ -7,7 +7,7 @@ export function followLinks(
   page: Document,
   open: (target: IInspectorTarget) => void
 ): () => void {
-  const follow = (event: MouseEvent) => {
+  const openLink = (event: MouseEvent) => {
     const link =
       event.target instanceof Element ? event.target.closest('a[href]') : null;
     const target = readLink(link?.getAttribute('href') ?? '');
@@ -17,8 +17,8 @@ export function followLinks(
       open(target);
     }
   };
-  page.addEventListener('click', follow, true);
+  page.addEventListener('click', openLink, true);
   return () => {
-    page.removeEventListener('click', follow, true);
+    page.removeEventListener('click', openLink, true);
   };
 }

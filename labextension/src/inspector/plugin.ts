@@ -59,15 +59,15 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       registry,
       words,
       languages,
-      chooseBeside: (target: IInspectorArguments) => choice.askBeside(target)
+      chooseCompared: (target: IInspectorArguments) => choice.askBeside(target)
     };
     const tracker = new WidgetTracker<InspectorArea>({
       namespace: 'jupyter-palimpsest-inspector'
     });
-    let loaded: Promise<InspectorTabs> | null = null;
+    let tabsPromise: Promise<InspectorTabs> | null = null;
     // The views are a chunk of their own, which a page loads with its first inspector.
     const loadTabs = () =>
-      (loaded ??= import('./inspectorTabs').then(
+      (tabsPromise ??= import('./inspectorTabs').then(
         ({ InspectorTabs }) =>
           new InspectorTabs(app, tracker, notebooks, links, surroundings)
       ));

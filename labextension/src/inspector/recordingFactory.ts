@@ -15,7 +15,7 @@ import { inspectorIcon } from './inspectorIcon';
 import type { InspectorModel } from './inspectorModel';
 import type { InspectorWidget } from './inspectorWidget';
 import {
-  BEGINNING_BYTES,
+  MAX_BEGINNING_BYTES,
   beginsLikeRecording,
   DEFAULT_TYPES,
   RECORDING_TYPES
@@ -36,7 +36,7 @@ type SharedFile =
     ? T
     : never;
 
-const MODEL = 'palimpsest-recording';
+const MODEL_NAME = 'palimpsest-recording';
 
 /** A model without content: the kernel reads the file, which may be larger than a page can hold. */
 class UnreadModelFactory extends TextModelFactory {
@@ -45,7 +45,7 @@ class UnreadModelFactory extends TextModelFactory {
   }
 
   override get name(): string {
-    return MODEL;
+    return MODEL_NAME;
   }
 
   override get fileFormat(): 'text' {
@@ -62,7 +62,7 @@ class UnreadModelFactory extends TextModelFactory {
 }
 
 /** The command by which JupyterLab brings a recorded file back with its layout. */
-const RESTORE = 'palimpsest:restore-recording';
+const RESTORE_COMMAND = 'palimpsest:restore-recording';
 
 /** Makes the inspector of a recorded file, at a place. */
 type MakeInspector = (
@@ -103,18 +103,19 @@ export class RecordingDocument extends DocumentWidget<StackedPanel> {
 
   /** The arguments that restore this document as it is. */
   get arguments(): IInspectorArguments {
-    const shown = this._inspector?.model.arguments ?? this._initialPlace;
-    return { ...shown, path: this.context.path };
+    const inspectorArguments =
+      this._inspector?.model.arguments ?? this._initialPlace;
+    return { ...inspectorArguments, path: this.context.path };
   }
 }
 
 /** Makes the documents of recorded files. */
 class RecordingFactory extends ABCWidgetFactory<RecordingDocument> {
   /** Places of documents that are being restored, by path. */
-  readonly restored = new Map<string, IInspectorArguments>();
+  readonly restoredPlaces = new Map<string, IInspectorArguments>();
 
   constructor(
-    private readonly _inspector: MakeInspector,
+    private readonly _makeInspector: MakeInspector,
     options: DocumentRegistry.IWidgetFactoryOptions<RecordingDocument>
   ) {
     super(options);
@@ -124,11 +125,11 @@ class RecordingFactory extends ABCWidgetFactory<RecordingDocument> {
     context: DocumentRegistry.Context
   ): RecordingDocument {
     const { path } = context;
-    const initialPlace = this.restored.get(path) ?? { path };
+    const initialPlace = this.restoredPlaces.get(path) ?? { path };
     return new RecordingDocument(
       context,
       initialPlace,
-      this._inspector(path, initialPlace)
+      this._makeInspector(path, initialPlace)
     );
   }
 }
@@ -209,7 +210,7 @@ export function addRecordings(
   const recordings = new RecordingFactory(inspector, {
     name: RECORDING_FACTORY,
     label: words.__('Palimpsest Inspector'),
-    modelName: MODEL,
+    modelName: MODEL_NAME,
     fileTypes: [...typeNames, 'jsonl', 'json'],
     defaultFor: [...DEFAULT_TYPES],
     readOnly: true
@@ -222,7 +223,7 @@ export function addRecordings(
     new LinesFactory(app, {
       name: LINES_FACTORY,
       label: words.__('Recording or Text'),
-      modelName: MODEL,
+      modelName: MODEL_NAME,
       fileTypes: ['jsonl'],
       defaultFor: ['jsonl'],
       readOnly: true
@@ -247,7 +248,7 @@ function keepInLayout(
     widget.onPlace = save;
     widget.context.pathChanged.connect(save);
   });
-  commands.addCommand(RESTORE, {
+  commands.addCommand(RESTORE_COMMAND, {
     describedBy: {
       args: {
         type: 'object',
@@ -260,17 +261,20 @@ function keepInLayout(
     execute: async args => {
       const place = readArguments(args);
       const { path = '' } = place;
-      recordings.restored.set(path, place);
+      recordings.restoredPlaces.set(path, place);
       try {
-        const open = { path, factory: RECORDING_FACTORY };
-        return (await commands.execute('docmanager:open', open)) as unknown;
+        const openArguments = { path, factory: RECORDING_FACTORY };
+        return (await commands.execute(
+          'docmanager:open',
+          openArguments
+        )) as unknown;
       } finally {
-        recordings.restored.delete(path);
+        recordings.restoredPlaces.delete(path);
       }
     }
   });
   void restorer.restore(tracker, {
-    command: RESTORE,
+    command: RESTORE_COMMAND,
     args: widget => ({ ...widget.arguments }),
     name: ({ context }) => context.path
   });
@@ -286,7 +290,7 @@ export async function isRecording(
     const url = await contents.getDownloadUrl(path);
     const response = await ServerConnection.makeRequest(
       url,
-      { headers: { Range: `bytes=0-${BEGINNING_BYTES - 1}` } },
+      { headers: { Range: `bytes=0-${MAX_BEGINNING_BYTES - 1}` } },
       serverSettings
     );
     return response.ok && beginsLikeRecording(await beginningOf(response));
@@ -300,7 +304,7 @@ async function beginningOf({ body }: Response): Promise<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
-  while (reader !== undefined && text.length < BEGINNING_BYTES) {
+  while (reader !== undefined && text.length < MAX_BEGINNING_BYTES) {
     const { done, value } = await reader.read();
     if (done) {
       break;

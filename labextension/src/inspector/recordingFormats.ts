@@ -21,15 +21,15 @@ export const RECORDING_TYPES = [
   { name: 'palimpsest-archive', extensions: ['.zip'], what: 'Archive' }
 ] as const;
 
-/** Those of them that hold nothing but recordings, so that a double click opens the inspector. */
+/** The types of file that hold nothing but recordings, so that a double click opens the inspector. */
 export const DEFAULT_TYPES = [
   'palimpsest-trajectory',
   'palimpsest-evaluation',
   'palimpsest-aider'
 ] as const;
 
-/** Bytes of a file's beginning that are read. */
-export const BEGINNING_BYTES = 8192;
+/** How many bytes of a file's beginning are read. */
+export const MAX_BEGINNING_BYTES = 8192;
 
 /** Fields of a first line by which each format is known; all of one row must be there. */
 const FORMAT_FIELDS: readonly (readonly string[])[] = [
@@ -73,7 +73,7 @@ function fieldNames(line: string): ReadonlySet<string> {
 }
 
 /** How the names of files end that may be recordings. */
-const ENDINGS = [
+const RECORDABLE_ENDINGS = [
   ...RECORDING_TYPES.flatMap(({ extensions }) => [...extensions]),
   '.jsonl',
   '.json'
@@ -87,11 +87,12 @@ export interface ISelectedFile {
 
 /** Returns the paths of one or two selected files that may be recordings; none where anything else is selected. */
 export function comparablePaths(selected: readonly ISelectedFile[]): string[] {
-  const areFiles = selected.every(
+  const areComparable = selected.every(
     ({ path, type }) =>
-      type !== 'directory' && ENDINGS.some(ending => path.endsWith(ending))
+      type !== 'directory' &&
+      RECORDABLE_ENDINGS.some(ending => path.endsWith(ending))
   );
-  return areFiles && selected.length <= 2
+  return areComparable && selected.length <= 2
     ? selected.map(({ path }) => path)
     : [];
 }

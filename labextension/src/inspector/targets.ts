@@ -56,35 +56,35 @@ export function argumentsOf({
   side,
   ...choices
 }: IInspectorPlace): IInspectorArguments {
-  const other = beside ?? '';
+  const besideName = beside ?? '';
   return {
     ...(request === null ? {} : { request }),
     ...(item === null ? {} : { item }),
     ...choices,
     ...((against ?? null) === null ? {} : { against }),
     ...((range ?? null) === null ? {} : { range }),
-    ...(other === '' ? {} : { beside: { ...besideNamed(other) } }),
-    ...(other !== '' && side === 'second' ? { side } : {})
+    ...(besideName === '' ? {} : { beside: { ...besideNamed(besideName) } }),
+    ...(besideName !== '' && side === 'second' ? { side } : {})
   };
 }
 
-const TEXTS = ['session', 'notebook', 'path'] as const;
+const TEXT_ARGUMENTS = ['session', 'notebook', 'path'] as const;
 
 /** Returns a command's arguments, without what is of another type; anybody may call a command. */
 export function readArguments(
   args: Readonly<Record<string, unknown>>
 ): IInspectorArguments {
   const target: Record<string, string> = {};
-  for (const name of [...TEXTS, 'request', 'item'] as const) {
+  for (const name of [...TEXT_ARGUMENTS, 'request', 'item'] as const) {
     const value = args[name];
     if (typeof value === 'string' && value !== '') {
       target[name] = value;
     }
   }
   // What a link could not say is left out.
-  const { beside: other, side, ...choices } = args;
+  const { beside: givenBeside, side, ...choices } = args;
   const { place } = placeFrom([...placePieces(choices)]);
-  const beside = readBesideTarget(other);
+  const beside = readBesideTarget(givenBeside);
   return {
     ...argumentsOf(place),
     ...target,
@@ -146,7 +146,7 @@ export function placeOf(
   );
   return {
     ...choicesOf(target),
-    request: request ?? enteredAt(view, item),
+    request: request ?? entryRequest(view, item),
     item
   };
 }
@@ -154,13 +154,13 @@ export function placeOf(
 /** Returns what stands in a target beside its session, its request and its item. */
 function choicesOf(target: IInspectorArguments): PlaceChoices {
   const choices = Object.entries(target).filter(
-    ([name]) => !NO_CHOICES.has(name)
+    ([name]) => !OTHER_ARGUMENTS.has(name)
   );
   return Object.fromEntries(choices);
 }
 
-const NO_CHOICES = new Set<string>([
-  ...TEXTS,
+const OTHER_ARGUMENTS = new Set<string>([
+  ...TEXT_ARGUMENTS,
   'request',
   'item',
   'beside',
@@ -169,12 +169,12 @@ const NO_CHOICES = new Set<string>([
 
 function numberOf(
   value: number | string | undefined,
-  find: (id: string) => number
+  indexOfId: (id: string) => number
 ): number | null {
   if (value === undefined || typeof value === 'number') {
     return value ?? null;
   }
-  const number = find(value);
+  const number = indexOfId(value);
   return number < 0 ? null : number;
 }
 
@@ -185,7 +185,7 @@ function itemNumber(view: TimelineView | null, id: string): number {
   );
 }
 
-function enteredAt(
+function entryRequest(
   view: TimelineView | null,
   item: number | null
 ): number | null {

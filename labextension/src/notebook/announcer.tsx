@@ -18,10 +18,10 @@ export function addAnnouncer(
   const root = createRoot(node);
   // The panel has a live region of its own, and background notebooks are not announced.
   const isQuiet = () =>
-    !panel.isVisible || document.querySelector(PANEL_VOICE) !== null;
+    !panel.isVisible || document.querySelector(PANEL_LIVE_REGION) !== null;
   root.render(
     <HostProvider value={host}>
-      <Voice link={link} isQuiet={isQuiet} />
+      <NotebookLiveRegion link={link} isQuiet={isQuiet} />
     </HostProvider>
   );
   return () => {
@@ -30,9 +30,16 @@ export function addAnnouncer(
   };
 }
 
-const PANEL_VOICE = '.lm-Widget:not(.lm-mod-hidden) > .plm-Panel [role="log"]';
+const PANEL_LIVE_REGION =
+  '.lm-Widget:not(.lm-mod-hidden) > .plm-Panel [role="log"]';
 
-function Voice({ link, isQuiet }: { link: ILink; isQuiet: () => boolean }) {
+function NotebookLiveRegion({
+  link,
+  isQuiet
+}: {
+  link: ILink;
+  isQuiet: () => boolean;
+}) {
   const transcript = useSyncExternalStore(link.store.subscribe, () => {
     const { current, sessions } = link.store.getSnapshot();
     return current === null ? undefined : sessions.get(current)?.transcript;

@@ -8,18 +8,19 @@ const AGENT_MAGIC = /^\s*%{1,2}agent\b/;
 /** Prepares the kernel for prompts of a notebook's cells, now and while they are written; returns a function that ends this. */
 export function expectPrompts(panel: NotebookPanel, link: ILink): () => void {
   const { model } = panel.context;
-  let state = '';
+  let lastState = '';
   const onEdited = () => {
-    const active = panel.content.activeCell?.model.sharedModel.getSource();
-    if (needsPreparation(link) && AGENT_MAGIC.test(active ?? '')) {
+    const activeSource =
+      panel.content.activeCell?.model.sharedModel.getSource();
+    if (needsPreparation(link) && AGENT_MAGIC.test(activeSource ?? '')) {
       prepareModel(link);
     }
   };
   const onKernel = () => {
-    if (state === link.state) {
+    if (lastState === link.state) {
       return;
     }
-    state = link.state;
+    lastState = link.state;
     if (
       needsPreparation(link) &&
       model.sharedModel.cells.some(cell => AGENT_MAGIC.test(cell.getSource()))
@@ -30,7 +31,7 @@ export function expectPrompts(panel: NotebookPanel, link: ILink): () => void {
   model.contentChanged.connect(onEdited);
   const unsubscribe = link.store.subscribe(onKernel);
   void panel.context.ready.then(() => {
-    state = '';
+    lastState = '';
     onKernel();
   });
   return () => {

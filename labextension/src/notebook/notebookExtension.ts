@@ -20,7 +20,7 @@ import { runRequestedCells } from './cells/cellRuns';
 import { changeRequestedCells } from './cells/changedCells';
 import { addErrorButtons } from './cells/errorButtons';
 import { addOriginSigns } from './cells/originSigns';
-import { pageRuns } from './cells/pageRuns';
+import { runCellsFromPage } from './cells/pageRuns';
 import { completeOutputs } from './savedOutputs/outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
@@ -32,7 +32,7 @@ import { SlotLayout } from './rendering/slotLayout';
 import { cellReviewActions } from './rendering/linkActions';
 import { NotebookReview } from './review/notebookReview';
 import type { NotebookReviews } from './review/reviewCommands';
-import { showWaiting, type WaitingQuestions } from './waitingQuestions';
+import { followQuestions, type WaitingQuestions } from './waitingQuestions';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
@@ -49,7 +49,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
     private readonly _showPanel: () => void,
     /** Opens the inspector. */
     private readonly _inspect: (target: IInspectorTarget) => void,
-    private readonly _waiting: WaitingQuestions,
+    private readonly _waitingQuestions: WaitingQuestions,
     private readonly _reviews: NotebookReviews,
     /** How cells run here; another extension may have replaced it. */
     private readonly _executor: INotebookCellExecutor | null
@@ -73,7 +73,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
         },
         node => ({
           ...cellEdits(
-            { notebook: () => panel, index: () => indexOf(panel, node) },
+            { notebook: () => panel, indexAbove: () => indexOf(panel, node) },
             NotebookActions.runCells,
             this._words
           ),
@@ -81,7 +81,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
         })
       )
     );
-    const stopTelling = link.tellCells(cellReader(panel));
+    const withdrawCells = link.tellCells(cellReader(panel));
     const unwatch = link.watch();
     const host = labHost(
       rendermime,
@@ -111,7 +111,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       announceRuns(panel, link),
       expectPrompts(panel, link),
       changeRequestedCells(panel, link),
-      runRequestedCells(panel, link, pageRuns(this._executor)),
+      runRequestedCells(panel, link, runCellsFromPage(this._executor)),
       dropRewrittenOrigins(panel),
       addOriginSigns(panel, link, this._words, {
         showPanel: this._showPanel,
@@ -122,8 +122,8 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       }),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
-      showWaiting(panel, link, this._waiting),
-      stopTelling,
+      followQuestions(panel, link, this._waitingQuestions),
+      withdrawCells,
       unwatch
     ];
     return new DisposableDelegate(() => {

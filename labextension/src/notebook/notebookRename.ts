@@ -11,19 +11,19 @@ export function reportRenames(panel: NotebookPanel, link: ILink): () => void {
   const { context } = panel;
   /** Renames that the kernel has not received, in order. */
   const unsent: { was: string; notebook: string }[] = [];
-  let was = context.localPath;
+  let pathBefore = context.localPath;
   const sendRenames = () => {
     if (link.state === 'ready') {
-      for (const names of unsent.splice(0)) {
-        void link.command('rename', names);
+      for (const rename of unsent.splice(0)) {
+        void link.command('rename', rename);
       }
     }
   };
   const onPathChanged = () => {
     const notebook = context.localPath;
-    if (notebook !== was) {
-      unsent.push({ was, notebook });
-      was = notebook;
+    if (notebook !== pathBefore) {
+      unsent.push({ was: pathBefore, notebook });
+      pathBefore = notebook;
       sendRenames();
     }
   };

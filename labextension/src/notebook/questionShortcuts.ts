@@ -7,12 +7,12 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 import { buttonOfKey, digitOf } from '../views/parts/answerKeys';
-import { openQuestion } from './waitingQuestions';
+import { openQuestionId } from './waitingQuestions';
 
 /** Milliseconds for which a question must be visible, so that a key meant for something else does not answer it. */
-const SEEN_MS = 500;
+const MIN_SEEN_MS = 500;
 
-/** Where keys are text. */
+/** Selects the elements in which keys are text. */
 const TEXT_FIELDS =
   'input, textarea, select, [contenteditable="true"], .cm-editor';
 
@@ -21,11 +21,11 @@ export function addQuestionShortcuts(
   panel: NotebookPanel,
   link: ILink
 ): () => void {
-  let seenQuestion = { id: '', since: 0 };
+  let seenQuestion = { id: '', sinceMs: 0 };
   const unsubscribe = link.store.subscribe(() => {
-    const id = openQuestion(link.store.getSnapshot());
+    const id = openQuestionId(link.store.getSnapshot());
     if (id !== seenQuestion.id) {
-      seenQuestion = { id, since: performance.now() };
+      seenQuestion = { id, sinceMs: performance.now() };
     }
   });
   const onKey = (event: KeyboardEvent) => {
@@ -38,7 +38,7 @@ export function addQuestionShortcuts(
       !panel.node.contains(target) ||
       target.closest(TEXT_FIELDS) !== null ||
       seenQuestion.id === '' ||
-      performance.now() - seenQuestion.since < SEEN_MS
+      performance.now() - seenQuestion.sinceMs < MIN_SEEN_MS
     ) {
       return;
     }

@@ -4,28 +4,28 @@ import type { ILink } from '../kernel/kernelLink';
 
 /** Announces each run of several cells of a notebook; returns a function that ends this. */
 export function announceRuns(panel: NotebookPanel, link: ILink): () => void {
-  let cells = 0;
+  let cellCount = 0;
   const announce = () => {
-    if (cells > 1 && link.state === 'ready') {
-      void link.command('announce-run', { cells });
+    if (cellCount > 1 && link.state === 'ready') {
+      void link.command('announce-run', { cells: cellCount });
     }
-    cells = 0;
+    cellCount = 0;
   };
-  const count = (
+  const countCell = (
     _: unknown,
     { notebook }: { notebook: NotebookPanel['content'] }
   ) => {
     if (notebook !== panel.content) {
       return;
     }
-    cells += 1;
-    if (cells === 1) {
+    cellCount += 1;
+    if (cellCount === 1) {
       // All cells of one run are scheduled before the page does anything else.
       setTimeout(announce, 0);
     }
   };
-  NotebookActions.executionScheduled.connect(count);
+  NotebookActions.executionScheduled.connect(countCell);
   return () => {
-    NotebookActions.executionScheduled.disconnect(count);
+    NotebookActions.executionScheduled.disconnect(countCell);
   };
 }

@@ -12,15 +12,15 @@ interface IStatusBar {
   ): unknown;
 }
 
-const BAR = 'jp-main-statusbar';
+const STATUS_BAR_ID = 'jp-main-statusbar';
 
-/** After the items for kernels and terminals. */
+/** The item's rank: after those for kernels and terminals. */
 const RANK = 100;
 
-/** Adds the item, which is visible while a question is open. */
+/** Adds an item to the status bar, which is visible while a question is open. */
 export async function addStatusItem(
   app: JupyterFrontEnd,
-  waiting: WaitingQuestions,
+  waitingQuestions: WaitingQuestions,
   words: TranslationBundle
 ): Promise<void> {
   await app.restored;
@@ -34,7 +34,7 @@ export async function addStatusItem(
   button.textContent = words.__('The agent waits for you');
   button.title = words.__('Show its question');
   button.addEventListener('click', () => {
-    const { first } = waiting;
+    const { first } = waitingQuestions;
     if (first !== null) {
       app.shell.activateById(first.panel.id);
       showQuestion(first);
@@ -42,17 +42,17 @@ export async function addStatusItem(
   });
   const item = new Widget();
   item.node.append(button);
-  const follow = () => {
+  const updateVisibility = () => {
     // The status bar makes items visible again whenever one of them changes.
-    button.hidden = waiting.first === null;
+    button.hidden = waitingQuestions.first === null;
   };
   bar.registerStatusItem('jupyter-palimpsest:waits', {
     item,
     align: 'left',
     rank: RANK
   });
-  waiting.subscribe(follow);
-  follow();
+  waitingQuestions.subscribe(updateVisibility);
+  updateVisibility();
 }
 
 function statusBar({ shell }: JupyterFrontEnd): IStatusBar | null {
@@ -60,7 +60,9 @@ function statusBar({ shell }: JupyterFrontEnd): IStatusBar | null {
   if (!('mode' in shell)) {
     return null;
   }
-  const widget = [...shell.widgets('bottom')].find(({ id }) => id === BAR);
+  const widget = [...shell.widgets('bottom')].find(
+    ({ id }) => id === STATUS_BAR_ID
+  );
   return widget !== undefined && 'registerStatusItem' in widget
     ? (widget as unknown as IStatusBar)
     : null;

@@ -13,24 +13,24 @@ interface IWaitingQuestion {
 
 /** The notebooks of a page that have an open question. */
 export class WaitingQuestions {
-  private readonly _waiting = new Map<NotebookPanel, string>();
+  private readonly _questionIds = new Map<NotebookPanel, string>();
   private readonly _readers = new ReaderSet();
 
-  /** The first of them; null when no question is open. */
+  /** The question that was recorded first; null when none is open. */
   get first(): IWaitingQuestion | null {
-    const [oldest] = this._waiting;
+    const [oldest] = this._questionIds;
     return oldest === undefined ? null : { panel: oldest[0], id: oldest[1] };
   }
 
   /** Records the open question of a notebook; none if the id is empty. */
   setQuestion(panel: NotebookPanel, id: string): void {
-    if ((this._waiting.get(panel) ?? '') === id) {
+    if ((this._questionIds.get(panel) ?? '') === id) {
       return;
     }
     if (id === '') {
-      this._waiting.delete(panel);
+      this._questionIds.delete(panel);
     } else {
-      this._waiting.set(panel, id);
+      this._questionIds.set(panel, id);
     }
     this._readers.notify();
   }
@@ -38,13 +38,13 @@ export class WaitingQuestions {
   readonly subscribe = this._readers.subscribe;
 }
 
-/** Follows the open questions of a notebook's agent; returns a function that stops this. */
-export function showWaiting(
+/** Follows the open questions of a notebook's agent; marks its tab and scrolls to each; returns a function that stops this. */
+export function followQuestions(
   panel: NotebookPanel,
   link: ILink,
-  waiting: WaitingQuestions
+  waitingQuestions: WaitingQuestions
 ): () => void {
-  const shownIds = new Set<string>();
+  const scrolledIds = new Set<string>();
   let questionId = '';
   // A question is rendered a moment after its notice.
   const domObserver = new MutationObserver(() => {
@@ -56,21 +56,21 @@ export function showWaiting(
       return;
     }
     domObserver.disconnect();
-    shownIds.add(questionId);
+    scrolledIds.add(questionId);
     if (panel.isVisible && !isInView(question)) {
       question.scrollIntoView({ block: 'center' });
     }
   };
-  const follow = () => {
-    const before = questionId;
-    questionId = openQuestion(link.store.getSnapshot());
-    if (questionId === before) {
+  const updateQuestion = () => {
+    const idBefore = questionId;
+    questionId = openQuestionId(link.store.getSnapshot());
+    if (questionId === idBefore) {
       return;
     }
-    waiting.setQuestion(panel, questionId);
+    waitingQuestions.setQuestion(panel, questionId);
     markTab(panel, questionId !== '');
     domObserver.disconnect();
-    if (questionId !== '' && !shownIds.has(questionId)) {
+    if (questionId !== '' && !scrolledIds.has(questionId)) {
       domObserver.observe(panel.content.node, {
         childList: true,
         subtree: true
@@ -78,16 +78,16 @@ export function showWaiting(
       scrollOnce();
     }
   };
-  const unsubscribe = link.store.subscribe(follow);
-  follow();
+  const unsubscribe = link.store.subscribe(updateQuestion);
+  updateQuestion();
   return () => {
     unsubscribe();
     domObserver.disconnect();
-    waiting.setQuestion(panel, '');
+    waitingQuestions.setQuestion(panel, '');
   };
 }
 
-/** Activates the question's notebook and scrolls to the question. */
+/** Scrolls to a question and focuses its first button. */
 export function showQuestion({ panel, id }: IWaitingQuestion): void {
   const question = findQuestion(panel, id);
   question?.scrollIntoView({ block: 'center' });
@@ -95,7 +95,7 @@ export function showQuestion({ panel, id }: IWaitingQuestion): void {
 }
 
 /** Returns the id of the oldest open question in the notebook's session; empty if there is none. */
-export function openQuestion({ current, sessions }: IKernelView): string {
+export function openQuestionId({ current, sessions }: IKernelView): string {
   const transcript = sessions.get(current ?? '')?.transcript;
   return (
     transcript?.asks[0]?.id ??
@@ -118,11 +118,11 @@ function isInView(element: HTMLElement): boolean {
 
 const TAB_MARK = 'plm-question';
 
-/** Marks a tab, to which the style sheet then adds a symbol. */
-function markTab({ title }: NotebookPanel, waits: boolean): void {
-  const others = Object.entries(title.dataset).filter(
+/** Sets or clears the mark of a tab, to which the style sheet adds a symbol. */
+function markTab({ title }: NotebookPanel, hasQuestion: boolean): void {
+  const otherMarks = Object.entries(title.dataset).filter(
     ([name]) => name !== TAB_MARK
   );
-  const own = waits ? [[TAB_MARK, 'true'] as const] : [];
-  title.dataset = Object.fromEntries([...others, ...own]);
+  const ownMark = hasQuestion ? [[TAB_MARK, 'true'] as const] : [];
+  title.dataset = Object.fromEntries([...otherMarks, ...ownMark]);
 }

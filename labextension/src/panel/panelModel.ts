@@ -97,7 +97,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       cells: cellEdits(
         {
           notebook: () => this._activeNotebook.panel,
-          index: ({ content }) => content.activeCellIndex
+          indexAbove: ({ content }) => content.activeCellIndex
         },
         runCells,
         words

@@ -15,7 +15,7 @@ import {
 import { InspectorModel } from '../../src/inspector/inspectorModel';
 import { InspectorTab } from '../../src/inspector/inspectorTab';
 import type { IInspectedKernel } from '../../src/inspector/kernels/inspectedKernel';
-import { LOOK_MS } from '../../src/inspector/kernelSource';
+import { POLL_MS } from '../../src/inspector/kernelSource';
 import {
   besideNamed,
   isSameBeside,
@@ -87,18 +87,18 @@ const BOTH: IInspectorArguments = {
 async function drawTab(target: IInspectorArguments, kernel: RecordedKernel) {
   const model = new InspectorModel(kernel, target);
   const chosen = { path: 'recordings/second.jsonl' };
-  const chooseBeside = vi.fn(() => Promise.resolve(chosen));
+  const chooseCompared = vi.fn(() => Promise.resolve(chosen));
   render(
     <HostProvider value={{ ...HOST, copy: () => Promise.resolve() }}>
       <InspectorTab
         model={model}
         name="first.jsonl"
-        chooseBeside={chooseBeside}
+        chooseCompared={chooseCompared}
       />
     </HostProvider>
   );
   await settle();
-  return { model, chooseBeside };
+  return { model, chooseCompared };
 }
 
 const shownTab = () => screen.getByRole('tab', { selected: true }).textContent;
@@ -120,12 +120,12 @@ describe('a tab of two sessions', () => {
 
   it('begins with what compares them, once another one was chosen', async () => {
     const kernel = new RecordedKernel();
-    const { model, chooseBeside } = await drawTab(FIRST, kernel);
+    const { model, chooseCompared } = await drawTab(FIRST, kernel);
     expect(screen.queryByRole('tab', { name: 'Two sessions' })).toBeNull();
 
     await click('Compare with…');
 
-    expect(chooseBeside).toHaveBeenCalledWith(expect.objectContaining(FIRST));
+    expect(chooseCompared).toHaveBeenCalledWith(expect.objectContaining(FIRST));
     expect(shownTab()).toBe('Two sessions');
     expect(
       kernel.asked.find(({ query }) => query.ask === 'comparison')
@@ -225,7 +225,7 @@ describe('a tab of two sessions', () => {
     kernel.comparison = { error: 'It is empty.' };
     kernel.written = 'again';
 
-    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
     await settle();
 
     expect(

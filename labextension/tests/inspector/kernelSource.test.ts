@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IInspectedKernel } from '../../src/inspector/kernels/inspectedKernel';
 import {
   KernelSource,
-  LATE_MS,
-  LOOK_MS,
-  SETTLE_MS
+  MIN_LATE_MS,
+  POLL_MS,
+  NOTIFY_DELAY_MS
 } from '../../src/inspector/kernelSource';
 import { NO_ANSWER, type ILink } from '../../src/kernel/kernelLink';
 import {
@@ -101,19 +101,19 @@ describe('the source of a tab', () => {
     const told = new KernelSource(kernel, 'ses_1', () => undefined);
     told.subscribe(changed);
     kernel.holds(1);
-    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(changed).toHaveBeenCalledOnce();
     told.dispose();
 
     const untold = new KernelSource(kernel, 'ses_2', () => undefined);
     untold.subscribe(changed);
-    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(changed).toHaveBeenCalledTimes(2);
     kernel.state = 'dead';
-    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
     kernel.state = 'ready';
     untold.dispose();
-    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(changed).toHaveBeenCalledTimes(2);
   });
 
@@ -121,11 +121,11 @@ describe('the source of a tab', () => {
     const source = new KernelSource(kernel, 'ses_1', () => undefined);
     const asked = source.ask({ ask: 'view' });
     kernel.answer({ error: NO_ANSWER });
-    await vi.advanceTimersByTimeAsync(SETTLE_MS);
+    await vi.advanceTimersByTimeAsync(NOTIFY_DELAY_MS);
     expect(kernel.asked).toHaveLength(2);
     kernel.answer({ answer: { error: '', milliseconds: 7 } });
     expect(await asked).toMatchObject({ milliseconds: 7 });
-    expect(source.waits).toBeUndefined();
+    expect(source.waitSentence).toBeUndefined();
   });
 
   it('asks what a kernel that ended left unanswered once it is there again, and says so until then', async () => {
@@ -136,9 +136,11 @@ describe('the source of a tab', () => {
     kernel.tell();
     const later = source.ask({ ask: 'view', after: 1 });
     kernel.answer({ error: 'The notebook has no kernel.' });
-    await vi.advanceTimersByTimeAsync(10 * SETTLE_MS);
+    await vi.advanceTimersByTimeAsync(10 * NOTIFY_DELAY_MS);
     expect(kernel.asked).toHaveLength(2);
-    expect(source.waits).toBe('It is read once the kernel answers again.');
+    expect(source.waitSentence).toBe(
+      'It is read once the kernel answers again.'
+    );
 
     const answer = { answer: { error: '', milliseconds: 7 } };
     kernel.always = answer;
@@ -147,7 +149,7 @@ describe('the source of a tab', () => {
     expect(await lost).toMatchObject({ milliseconds: 7 });
     expect(await later).toMatchObject({ milliseconds: 7 });
     expect(kernel.asked).toHaveLength(4);
-    expect(source.waits).toBeUndefined();
+    expect(source.waitSentence).toBeUndefined();
   });
 
   it('lets go of what waits for a kernel when its tab is closed', async () => {
@@ -155,7 +157,7 @@ describe('the source of a tab', () => {
     const lost = source.ask({ ask: 'view' });
     kernel.state = 'dead';
     kernel.answer({ error: NO_ANSWER });
-    await vi.advanceTimersByTimeAsync(SETTLE_MS);
+    await vi.advanceTimersByTimeAsync(NOTIFY_DELAY_MS);
     kernel.always = { error: NO_ANSWER };
     source.dispose();
 
@@ -179,7 +181,7 @@ describe('the source of a tab', () => {
     source.subscribe(grew);
     kernel.holds(1);
     kernel.holds(2);
-    vi.advanceTimersByTime(SETTLE_MS);
+    vi.advanceTimersByTime(NOTIFY_DELAY_MS);
 
     expect(grew).toHaveBeenCalledTimes(1);
   });
@@ -190,7 +192,7 @@ describe('the source of a tab', () => {
     const grew = vi.fn();
     source.subscribe(grew);
     kernel.holds(1, 'more words');
-    vi.advanceTimersByTime(SETTLE_MS);
+    vi.advanceTimersByTime(NOTIFY_DELAY_MS);
 
     expect(grew).not.toHaveBeenCalled();
   });
@@ -201,11 +203,11 @@ describe('the source of a tab', () => {
     source.subscribe(grew);
     kernel.state = 'dead';
     kernel.tell();
-    vi.advanceTimersByTime(SETTLE_MS);
+    vi.advanceTimersByTime(NOTIFY_DELAY_MS);
     expect(grew).not.toHaveBeenCalled();
     kernel.state = 'ready';
     kernel.tell();
-    vi.advanceTimersByTime(SETTLE_MS);
+    vi.advanceTimersByTime(NOTIFY_DELAY_MS);
 
     expect(grew).toHaveBeenCalledTimes(1);
   });
@@ -216,7 +218,7 @@ describe('the source of a tab', () => {
       told.push(source.isLate);
     });
     const asked = source.ask({ ask: 'view' });
-    vi.advanceTimersByTime(LATE_MS);
+    vi.advanceTimersByTime(MIN_LATE_MS);
     kernel.answer({ answer: { unchanged: true } });
     await asked;
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
-  BEGINNING_BYTES,
+  MAX_BEGINNING_BYTES,
   beginsLikeRecording
 } from '../../src/inspector/recordingFormats';
 
@@ -27,7 +27,7 @@ describe('a file', () => {
   ])('is a recording if it begins like %s', name => {
     const text = readFileSync(`${SAMPLES}/${name}`, 'utf8');
 
-    expect(beginsLikeRecording(text.slice(0, BEGINNING_BYTES))).toBe(true);
+    expect(beginsLikeRecording(text.slice(0, MAX_BEGINNING_BYTES))).toBe(true);
   });
 
   it('is a recording of Claude Code also if a snapshot of its files comes first', () => {

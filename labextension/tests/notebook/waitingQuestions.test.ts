@@ -4,7 +4,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ILink } from '../../src/kernel/kernelLink';
 import {
-  showWaiting,
+  followQuestions,
   WaitingQuestions
 } from '../../src/notebook/waitingQuestions';
 import {
@@ -59,7 +59,7 @@ function notebook() {
     getSnapshot: () => now
   };
   const waiting = new WaitingQuestions();
-  const end = showWaiting(
+  const end = followQuestions(
     panel as unknown as NotebookPanel,
     { store } as unknown as ILink,
     waiting

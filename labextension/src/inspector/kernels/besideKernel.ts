@@ -6,7 +6,7 @@ import type { IInspectedKernel, InspectedState } from './inspectedKernel';
 import { RecordedFile } from './recordedFile';
 
 /**
- * The same kernel, about another file.
+ * Answers with an inspector's kernel for another file or session.
  *
  * Responsibilities: name the file as the kernel finds it; follow it where it is renamed or grows. Without a file it is
  * about another session of what the kernel answers for. Its end is not the kernel's.

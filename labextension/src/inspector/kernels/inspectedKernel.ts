@@ -32,7 +32,7 @@ export interface IInspectedKernel {
   /** Whether the kernel runs code, and may answer late. */
   readonly isBusy: boolean;
   /** Calls back after each change; returns a function that unsubscribes. */
-  subscribe(changed: () => void): () => void;
+  subscribe(onChange: () => void): () => void;
   /** Applies the remedy for the state: opens the notebook, loads the package, or starts the kernel. */
   applyRemedy(): void;
   dispose(): void;

@@ -13,7 +13,7 @@ import { pathForKernel, renamedPath } from './renamedFiles';
 import { ReaderSet } from '../../state/store/readerSet';
 
 /** Loads the package where it is not loaded yet; `%load_ext` changes nothing else. */
-const LOAD = '%load_ext palimpsest';
+const LOAD_CODE = '%load_ext palimpsest';
 
 /**
  * Follows one notebook's kernel.
@@ -24,7 +24,7 @@ const LOAD = '%load_ext palimpsest';
 export class NotebookKernel implements IInspectedKernel {
   private _failure = '';
   /** The id of the kernel that could not load the package. */
-  private _failedIn = '';
+  private _failedKernelId = '';
   private readonly _readers = new ReaderSet();
   private _panel: NotebookPanel | null = null;
   private _link: ILink | null = null;
@@ -40,9 +40,9 @@ export class NotebookKernel implements IInspectedKernel {
     path: string
   ) {
     this._path = path;
-    _tracker?.widgetAdded.connect(this._find);
+    _tracker?.widgetAdded.connect(this._findNotebook);
     _app.serviceManager.contents.fileChanged.connect(this._onFileChanged);
-    this._find();
+    this._findNotebook();
   }
 
   get failure(): string {
@@ -82,7 +82,7 @@ export class NotebookKernel implements IInspectedKernel {
       return 'starting';
     }
     const { state } = this._link;
-    return state === 'absent' && this._failedIn === kernel.id
+    return state === 'absent' && this._failedKernelId === kernel.id
       ? 'failed'
       : state;
   }
@@ -115,10 +115,10 @@ export class NotebookKernel implements IInspectedKernel {
         .catch(() => undefined); // JupyterLab says why.
     } else {
       const kernel = context.session?.kernel;
-      this._failedIn = '';
+      this._failedKernelId = '';
       void kernel
         ?.requestExecute({
-          code: LOAD,
+          code: LOAD_CODE,
           silent: true,
           store_history: false,
           allow_stdin: false
@@ -138,14 +138,14 @@ export class NotebookKernel implements IInspectedKernel {
   ): void {
     if (reply.status === 'error') {
       this._failure = loadFailureSentence(reply, this._words);
-      this._failedIn = kernel;
+      this._failedKernelId = kernel;
       this._notify();
     }
     this._link?.retry();
   }
 
   dispose(): void {
-    this._tracker?.widgetAdded.disconnect(this._find);
+    this._tracker?.widgetAdded.disconnect(this._findNotebook);
     this._app.serviceManager.contents.fileChanged.disconnect(
       this._onFileChanged
     );
@@ -153,7 +153,7 @@ export class NotebookKernel implements IInspectedKernel {
     this._readers.clear();
   }
 
-  private readonly _find = (): void => {
+  private readonly _findNotebook = (): void => {
     if (this._panel === null) {
       const panel = this._tracker?.find(
         ({ context, isDisposed }) => !isDisposed && context.path === this._path
@@ -189,7 +189,7 @@ export class NotebookKernel implements IInspectedKernel {
   private readonly _onPanelDisposed = (): void => {
     this._leaveNotebook();
     // Another view of the same notebook may be open.
-    this._find();
+    this._findNotebook();
     this._notify();
   };
 
@@ -203,15 +203,15 @@ export class NotebookKernel implements IInspectedKernel {
     _: unknown,
     { type, oldValue, newValue }: Contents.IChangedArgs
   ): void => {
-    const [from, to] = [oldValue?.path, newValue?.path];
+    const [oldPath, newPath] = [oldValue?.path, newValue?.path];
     if (
       this._panel === null &&
       type === 'rename' &&
-      from !== undefined &&
-      to !== undefined
+      oldPath !== undefined &&
+      newPath !== undefined
     ) {
-      this._path = renamedPath(this._path, from, to) ?? this._path;
-      this._find();
+      this._path = renamedPath(this._path, oldPath, newPath) ?? this._path;
+      this._findNotebook();
       this._notify();
     }
   };

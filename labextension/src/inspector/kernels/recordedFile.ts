@@ -5,13 +5,13 @@ import { FileWatch } from './fileWatch';
 import { renamedPath } from './renamedFiles';
 
 /** Milliseconds between two looks at whether the file was changed, while the page is seen. */
-const WATCH_MS = 3000;
+const POLL_MS = 3000;
 
 /** Follows a file until it is disposed; readers are notified of each change. */
 export class RecordedFile {
   private readonly _readers = new ReaderSet();
   private readonly _watch: FileWatch;
-  private readonly _watchTimer: ReturnType<typeof setInterval>;
+  private readonly _pollTimer: ReturnType<typeof setInterval>;
   private _stamp = '';
   private _isDisposed = false;
 
@@ -22,11 +22,11 @@ export class RecordedFile {
     this._watch = new FileWatch(_contents);
     _contents.fileChanged.connect(this._onFileChanged);
     void this._updateStamp();
-    this._watchTimer = setInterval(() => {
+    this._pollTimer = setInterval(() => {
       if (!document.hidden) {
         void this._updateStamp();
       }
-    }, WATCH_MS);
+    }, POLL_MS);
   }
 
   /** Its path on the server, as it is now. */
@@ -43,7 +43,7 @@ export class RecordedFile {
 
   dispose(): void {
     this._isDisposed = true;
-    clearInterval(this._watchTimer);
+    clearInterval(this._pollTimer);
     this._contents.fileChanged.disconnect(this._onFileChanged);
     this._readers.clear();
   }
@@ -62,11 +62,11 @@ export class RecordedFile {
     _: unknown,
     { type, oldValue, newValue }: Contents.IChangedArgs
   ): void => {
-    const [from, to] = [oldValue?.path, newValue?.path];
+    const [oldPath, newPath] = [oldValue?.path, newValue?.path];
     const path =
-      type !== 'rename' || from === undefined || to === undefined
+      type !== 'rename' || oldPath === undefined || newPath === undefined
         ? null
-        : renamedPath(this._path, from, to);
+        : renamedPath(this._path, oldPath, newPath);
     if (path !== null) {
       this._path = path;
       this._readers.notify();

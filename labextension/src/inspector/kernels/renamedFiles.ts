@@ -4,14 +4,14 @@ import { fileNameOf } from '../../state/text/filePaths';
 /** Returns a file's path after something was renamed; null where that was not the file and no folder of it. */
 export function renamedPath(
   file: string,
-  from: string,
-  to: string
+  oldPath: string,
+  newPath: string
 ): string | null {
-  if (file === from) {
-    return to;
+  if (file === oldPath) {
+    return newPath;
   }
-  return from !== '' && file.startsWith(`${from}/`)
-    ? `${to}${file.slice(from.length)}`
+  return oldPath !== '' && file.startsWith(`${oldPath}/`)
+    ? `${newPath}${file.slice(oldPath.length)}`
     : null;
 }
 
@@ -22,10 +22,10 @@ export function renamedPath(
  */
 export function pathForKernel(
   folder: string,
-  started: string,
+  startedFile: string,
   file: string
 ): string {
-  const [startedFolders, folders] = [started, file].map(path =>
+  const [startedFolders, folders] = [startedFile, file].map(path =>
     path.split('/').slice(0, -1)
   );
   if (

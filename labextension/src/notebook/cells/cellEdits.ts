@@ -13,12 +13,12 @@ interface ICellLocation {
   /** Returns the notebook; null when there is none any more. */
   notebook: () => NotebookPanel | null;
   /** Returns the index of the cell below which a new one is inserted. */
-  index: (notebook: NotebookPanel) => number;
+  indexAbove: (notebook: NotebookPanel) => number;
 }
 
 /** Returns the actions on the cells of a notebook. */
 export function cellEdits(
-  { notebook, index }: ICellLocation,
+  { notebook, indexAbove: index }: ICellLocation,
   runCells: RunCells,
   words: IWords
 ): ICellActions {

@@ -2,8 +2,8 @@
 import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 
-/** Milliseconds between a change of the notebook and the next look at its cells. */
-const PAUSE_MS = 50;
+/** Milliseconds between a change of the notebook and the update of its marks. */
+const UPDATE_DELAY_MS = 50;
 
 interface IMark<Reason> {
   reason: Reason;
@@ -31,7 +31,7 @@ export class CellMarks<Reason> {
       if (!this._panel.isDisposed) {
         this._update();
       }
-    }, PAUSE_MS);
+    }, UPDATE_DELAY_MS);
   };
 
   removeAll(): void {

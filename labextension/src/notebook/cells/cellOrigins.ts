@@ -2,7 +2,7 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { CellOrigin } from '../../protocol/generated';
 import { isObject } from '../../protocol/jsonValues';
-import { oneUndoStep } from './undoSteps';
+import { beginJoinedUndoStep } from './undoSteps';
 
 /** The key in a cell's metadata. */
 export const ORIGIN_KEY = 'palimpsest';
@@ -38,9 +38,10 @@ export function originMetadata(
     return {};
   }
   const { session, message, call, request } = origin;
-  const place = { session, message, call };
+  const originFields = { session, message, call };
   return {
-    [ORIGIN_KEY]: request === undefined ? place : { ...place, request }
+    [ORIGIN_KEY]:
+      request === undefined ? originFields : { ...originFields, request }
   };
 }
 
@@ -49,8 +50,10 @@ export function withOrigin(
   metadata: Readonly<Record<string, unknown>>,
   origin: CellOrigin | undefined
 ): Record<string, unknown> {
-  const others = Object.entries(metadata).filter(([key]) => key !== ORIGIN_KEY);
-  return { ...Object.fromEntries(others), ...originMetadata(origin) };
+  const otherEntries = Object.entries(metadata).filter(
+    ([key]) => key !== ORIGIN_KEY
+  );
+  return { ...Object.fromEntries(otherEntries), ...originMetadata(origin) };
 }
 
 /** Writes where a cell's present source came from, or that a person's source is there again. */
@@ -68,7 +71,7 @@ export function writeOrigin(
 
 /** Removes where the cells came from, such as before the notebook is passed on; one step of undo brings it back. */
 export function dropOrigins(notebook: SharedNotebook): void {
-  const endStep = oneUndoStep(notebook, []);
+  const endStep = beginJoinedUndoStep(notebook, []);
   notebook.transact(() => {
     for (const cell of notebook.cells) {
       cell.deleteMetadata(ORIGIN_KEY);
@@ -78,18 +81,18 @@ export function dropOrigins(notebook: SharedNotebook): void {
 }
 
 /** The notebooks that the agent changes at this moment. */
-const notebooksOfAgent = new WeakSet<object>();
+const notebooksInAgentChange = new WeakSet<object>();
 
 /** Changes cells of a notebook in the agent's name: their origins stay. */
 export function changeAsAgent(
   notebook: SharedNotebook,
   change: () => void
 ): void {
-  notebooksOfAgent.add(notebook);
+  notebooksInAgentChange.add(notebook);
   try {
     change();
   } finally {
-    notebooksOfAgent.delete(notebook);
+    notebooksInAgentChange.delete(notebook);
   }
 }
 
@@ -119,14 +122,14 @@ interface IObservedCell {
  */
 export function dropRewrittenOrigins(panel: NotebookPanel): () => void {
   const notebook = panel.context.model.sharedModel;
-  const observed = new Map<SharedCell, () => void>();
+  const stopObserving = new Map<SharedCell, () => void>();
   const observe = (cell: SharedCell): (() => void) => {
     const { ymodel } = cell as SharedCell & IObservedCell;
     const observer: DeepObserver = (events, { local }) => {
       const source = ymodel?.get('source');
       if (
         local &&
-        !notebooksOfAgent.has(notebook) &&
+        !notebooksInAgentChange.has(notebook) &&
         events.some(({ target }) => target === source) &&
         !events.some(({ keys }) => keys.has(ORIGIN_KEY)) &&
         originOf(cell) !== null
@@ -141,25 +144,25 @@ export function dropRewrittenOrigins(panel: NotebookPanel): () => void {
       ymodel?.unobserveDeep(observer);
     };
   };
-  const update = () => {
+  const updateObservers = () => {
     const cells = new Set(notebook.cells);
     for (const cell of cells) {
-      if (!observed.has(cell)) {
-        observed.set(cell, observe(cell));
+      if (!stopObserving.has(cell)) {
+        stopObserving.set(cell, observe(cell));
       }
     }
-    for (const [cell, end] of observed) {
+    for (const [cell, end] of stopObserving) {
       if (!cells.has(cell)) {
         end();
-        observed.delete(cell);
+        stopObserving.delete(cell);
       }
     }
   };
-  notebook.changed.connect(update);
-  update();
+  notebook.changed.connect(updateObservers);
+  updateObservers();
   return () => {
-    notebook.changed.disconnect(update);
-    observed.forEach(end => {
+    notebook.changed.disconnect(updateObservers);
+    stopObserving.forEach(end => {
       end();
     });
   };

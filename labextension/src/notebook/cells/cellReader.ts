@@ -21,8 +21,13 @@ const MAX_IMAGES = 4;
 /** Characters of a picture in base64; a larger one is named only. */
 const MAX_IMAGE_CHARS = 1_000_000;
 
-const TEXTS = ['text/plain', 'text/markdown', 'text/latex', 'text/html'];
-const IMAGES = ['image/png', 'image/jpeg'];
+const TEXT_MIME_TYPES = [
+  'text/plain',
+  'text/markdown',
+  'text/latex',
+  'text/html'
+];
+const IMAGE_MIME_TYPES = ['image/png', 'image/jpeg'];
 
 type RawOutput = Record<string, unknown>;
 
@@ -30,11 +35,11 @@ type RawOutput = Record<string, unknown>;
 export function cellReader(panel: NotebookPanel): ReadCells {
   return request => {
     const { model } = panel.context;
-    const room = { sources: MAX_ALL_CHARS, outputs: MAX_ALL_CHARS };
+    const roomChars = { sources: MAX_ALL_CHARS, outputs: MAX_ALL_CHARS };
     const cells: PageCell[] = [];
     for (const cell of model.cells) {
       if (request.cell === undefined || request.cell === cell.id) {
-        cells.push(readCell(cell, request, room));
+        cells.push(readCell(cell, request, roomChars));
       }
     }
     return {
@@ -49,7 +54,7 @@ export function cellReader(panel: NotebookPanel): ReadCells {
 function readCell(
   model: ICellModel,
   request: CellsRequestNotice,
-  room: { sources: number; outputs: number }
+  roomChars: { sources: number; outputs: number }
 ): PageCell {
   const cell = { id: model.id, kind: 'code', outputs: [], dropped: 0 };
   if (isHiddenCell(model)) {
@@ -57,14 +62,14 @@ function readCell(
   }
   const fullSource = model.sharedModel.getSource();
   const source = cutMiddle(fullSource, MAX_SOURCE_CHARS);
-  room.sources -= source.length;
+  roomChars.sources -= source.length;
   const pageCell: PageCell = {
     ...cell,
     kind: model.type,
     hidden: false,
     session: originOf(model.sharedModel)?.session
   };
-  if (room.sources >= 0) {
+  if (roomChars.sources >= 0) {
     pageCell.source = source;
   }
   if (model.type !== 'code') {
@@ -75,55 +80,59 @@ function readCell(
   if (request.output_chars === 0 || isAgentCell(fullSource)) {
     return pageCell;
   }
-  let images = request.images ? MAX_IMAGES : 0;
+  let imagesLeft = request.images ? MAX_IMAGES : 0;
   const cutOutputs: RawOutput[] = [];
   for (let index = 0; index < outputs.length; index += 1) {
-    if (index >= MAX_OUTPUTS || room.outputs <= 0) {
+    if (index >= MAX_OUTPUTS || roomChars.outputs <= 0) {
       pageCell.dropped = outputs.length - index;
       break;
     }
-    const output = cutOutput(
+    const cut = cutOutput(
       outputs.get(index).toJSON(),
       request.output_chars,
-      images
+      imagesLeft
     );
-    images -= output.images;
-    room.outputs -= output.chars;
-    cutOutputs.push(output.output);
+    imagesLeft -= cut.images;
+    roomChars.outputs -= cut.chars;
+    cutOutputs.push(cut.output);
   }
   return { ...pageCell, outputs: cutOutputs };
 }
 
 /** Returns an output with its texts cut, pictures that fit, and the other MIME types without their data. */
-function cutOutput(output: RawOutput, chars: number, most: number) {
-  const cutOutputs: RawOutput = { ...output, metadata: undefined };
-  let length = 0;
-  let images = 0;
-  const text = (value: unknown) => {
-    const cut = cutMiddle(textOf(value), chars);
-    length += cut.length;
+function cutOutput(output: RawOutput, maxChars: number, maxImages: number) {
+  const newOutput: RawOutput = { ...output, metadata: undefined };
+  let textChars = 0;
+  let imageCount = 0;
+  const addText = (value: unknown) => {
+    const cut = cutMiddle(textOf(value), maxChars);
+    textChars += cut.length;
     return cut;
   };
-  if (cutOutputs.data !== undefined) {
+  if (newOutput.data !== undefined) {
     const data: RawOutput = {};
-    for (const [mime, value] of Object.entries(cutOutputs.data as RawOutput)) {
-      const picture = IMAGES.includes(mime) ? textOf(value) : '';
-      const fits = images < most && picture.length <= MAX_IMAGE_CHARS;
-      images += picture !== '' && fits ? 1 : 0;
-      data[mime] = TEXTS.includes(mime) ? text(value) : fits ? picture : '';
+    for (const [mime, value] of Object.entries(newOutput.data as RawOutput)) {
+      const image = IMAGE_MIME_TYPES.includes(mime) ? textOf(value) : '';
+      const fits = imageCount < maxImages && image.length <= MAX_IMAGE_CHARS;
+      imageCount += image !== '' && fits ? 1 : 0;
+      data[mime] = TEXT_MIME_TYPES.includes(mime)
+        ? addText(value)
+        : fits
+          ? image
+          : '';
     }
-    cutOutputs.data = data;
+    newOutput.data = data;
   }
-  if (cutOutputs.text !== undefined) {
-    cutOutputs.text = text(cutOutputs.text);
+  if (newOutput.text !== undefined) {
+    newOutput.text = addText(newOutput.text);
   }
-  if (cutOutputs.traceback !== undefined) {
-    cutOutputs.traceback = [
-      text((cutOutputs.traceback as string[]).join('\n'))
+  if (newOutput.traceback !== undefined) {
+    newOutput.traceback = [
+      addText((newOutput.traceback as string[]).join('\n'))
     ];
-    cutOutputs.evalue = text(cutOutputs.evalue);
+    newOutput.evalue = addText(newOutput.evalue);
   }
-  return { output: cutOutputs, chars: length, images };
+  return { output: newOutput, chars: textChars, images: imageCount };
 }
 
 function textOf(value: unknown): string {
@@ -131,13 +140,13 @@ function textOf(value: unknown): string {
 }
 
 /** Leaves out the middle of a long text, counting characters as Python does. */
-function cutMiddle(text: string, chars: number): string {
-  if (text.length <= chars) {
+function cutMiddle(text: string, maxChars: number): string {
+  if (text.length <= maxChars) {
     return text;
   }
   const characters = Array.from(text);
-  const half = Math.floor(chars / 2);
-  return characters.length <= chars
+  const half = Math.floor(maxChars / 2);
+  return characters.length <= maxChars
     ? text
     : `${characters.slice(0, half).join('')}\n[${characters.length - 2 * half} characters left out]\n${characters.slice(-half).join('')}`;
 }

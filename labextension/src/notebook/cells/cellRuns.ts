@@ -51,17 +51,21 @@ function runCell(
     return { refusal: 'no-kernel' };
   }
   return new Promise(resolve => {
-    const context = overControlChannel(sessionContext, notice.request, () => {
-      resolve({ results: [{ cell: notice.cell }] });
-    });
+    const context = controlChannelContext(
+      sessionContext,
+      notice.request,
+      () => {
+        resolve({ results: [{ cell: notice.cell }] });
+      }
+    );
     const ids = content.widgets.map(({ model }) => model.id);
-    const keepPlace = keepReader(panel, () => false, new Set(ids));
+    const restoreReader = keepReader(panel, () => false, new Set(ids));
     // A run that ends without a request did not reach a kernel.
-    const end = () => {
+    const resolveUnsent = () => {
       resolve({ refusal: 'no-kernel' });
     };
-    runCells(content, [cell], context).then(end, end);
-    keepPlace();
+    runCells(content, [cell], context).then(resolveUnsent, resolveUnsent);
+    restoreReader();
   });
 }
 
@@ -70,27 +74,29 @@ function problemOf(
   { context: { model } }: NotebookPanel,
   { cell: id, source }: RunCellNotice
 ): CellResult | null {
-  const cell = [...model.cells].find(known => known.id === id);
+  const cell = [...model.cells].find(candidate => candidate.id === id);
   if (cell === undefined) {
     return { cell: id, problem: 'missing' };
   }
   if (isHiddenCell(cell)) {
     return { cell: id, problem: 'hidden' };
   }
-  const now = cell.sharedModel.getSource();
-  if (isAgentCell(now)) {
+  const currentSource = cell.sharedModel.getSource();
+  if (isAgentCell(currentSource)) {
     return { cell: id, problem: 'agent' };
   }
   if (cell.type !== 'code') {
     return { cell: id, problem: 'locked' };
   }
-  return now === source ? null : { cell: id, problem: 'changed', source: now };
+  return currentSource === source
+    ? null
+    : { cell: id, problem: 'changed', source: currentSource };
 }
 
 /** Returns a session's context whose kernel gets execute requests on the control channel. */
-function overControlChannel(
+function controlChannelContext(
   context: ISessionContext,
-  request: string,
+  requestId: string,
   onSent: () => void
 ): ISessionContext {
   const { session } = context;
@@ -118,7 +124,7 @@ function overControlChannel(
           // An error must not drop cells that the user has queued.
           stop_on_error: false
         },
-        metadata: { ...metadata, [RUN_KEY]: request }
+        metadata: { ...metadata, [RUN_KEY]: requestId }
       });
     // The types cover only Jupyter's own requests on this channel; the futures of both are alike.
     const future = kernel.sendControlMessage(
@@ -132,21 +138,23 @@ function overControlChannel(
     onSent();
     return future as unknown as ReturnType<typeof requestExecute>;
   };
-  return overlaid(context, {
+  return withOverrides(context, {
     // A question of another cell is no reason to refuse: the kernel lets the cell wait for its turn.
     pendingInput: false,
     // A kernel that waits for the agent does not answer a page that was reloaded, and seems to be starting.
     kernelDisplayStatus: 'busy',
-    session: overlaid(session, { kernel: overlaid(kernel, { requestExecute }) })
+    session: withOverrides(session, {
+      kernel: withOverrides(kernel, { requestExecute })
+    })
   });
 }
 
 /** Returns an object like another one, with other values of some properties. */
-function overlaid<T extends object>(target: T, own: Partial<T>): T {
+function withOverrides<T extends object>(target: T, overrides: Partial<T>): T {
   return new Proxy(target, {
     get: (object, key): unknown => {
-      if (key in own) {
-        return own[key as keyof T];
+      if (key in overrides) {
+        return overrides[key as keyof T];
       }
       const value: unknown = Reflect.get(object, key, object);
       return typeof value === 'function' ? value.bind(object) : value;

@@ -14,7 +14,7 @@ import {
   writeOrigin,
   type SharedCell
 } from './cellOrigins';
-import { oneUndoStep } from './undoSteps';
+import { beginJoinedUndoStep } from './undoSteps';
 import { isHiddenCell } from './errorPrompts';
 import { keepReader, readerWeight } from './keptReader';
 import {
@@ -30,20 +30,20 @@ export function changeRequestedCells(
   panel: NotebookPanel,
   link: ILink
 ): () => void {
-  const removed = new RemovedCells();
+  const removedCells = new RemovedCells();
   return link.serveCells(notice =>
     notice.kind === 'change-cells' &&
     notice.notebook === panel.context.localPath
-      ? changeCells(panel, notice, removed)
+      ? changeCells(panel, notice, removedCells)
       : undefined
   );
 }
 
-/** Makes all of the changes, or none. */
+/** Makes all of the changes, or none; returns their results, or a refusal. */
 function changeCells(
   panel: NotebookPanel,
   { changes, origin }: ChangeCellsNotice,
-  removed: RemovedCells
+  removedCells: RemovedCells
 ): CellsAnswer {
   if (panel.isDisposed) {
     return { refusal: 'closed' };
@@ -52,37 +52,41 @@ function changeCells(
   if (model.readOnly) {
     return { refusal: 'read-only' };
   }
-  const known = [...model.cells].map(cell => ({
+  const cellsBefore = [...model.cells].map(cell => ({
     id: cell.id,
     source: cell.sharedModel.getSource(),
     isHidden: isHiddenCell(cell),
     isEditable: cell.getMetadata('editable') !== false,
     isDeletable: cell.getMetadata('deletable') !== false
   }));
-  const { results, cells } = planChanges(known, changes);
+  const { results, cells } = planChanges(cellsBefore, changes);
   if (results.some(({ problem }) => problem !== undefined)) {
     return { results };
   }
-  const before = [...model.sharedModel.cells];
+  const sharedCellsBefore = [...model.sharedModel.cells];
   const keptIds = new Set(cells.map(({ id }) => id));
-  const removals = removed.remember(
-    before.filter(({ id }) => !keptIds.has(id))
+  const sentRemovedCells = removedCells.remember(
+    sharedCellsBefore.filter(({ id }) => !keptIds.has(id))
   );
-  const staying = stayingCells(cells, readerWeight(panel));
-  const keepPlace = keepReader(panel, index => !staying.has(index), keptIds);
-  arrange(panel, cells, staying, origin, removed);
-  keepPlace();
+  const stayingIndexes = stayingCells(cells, readerWeight(panel));
+  const restoreReader = keepReader(
+    panel,
+    index => !stayingIndexes.has(index),
+    keptIds
+  );
+  applyPlan(panel, cells, stayingIndexes, origin, removedCells);
+  restoreReader();
   // The notebook's own command for deleting notes the cells, too, for the next run of a cell.
-  const deleted = [...model.deletedCells, ...removals.keys()];
+  const deletedIds = [...model.deletedCells, ...sentRemovedCells.keys()];
   model.deletedCells.splice(
     0,
     model.deletedCells.length,
-    ...deleted.filter(id => !keptIds.has(id))
+    ...deletedIds.filter(id => !keptIds.has(id))
   );
   return {
     results: results.map((result, index) =>
       changes[index]?.action === 'delete'
-        ? { ...result, removed: removals.get(result.cell) }
+        ? { ...result, removed: sentRemovedCells.get(result.cell) }
         : result
     )
   };
@@ -94,31 +98,31 @@ function changeCells(
  * Each cell that comes, goes or moves is a transaction of its own, since JupyterLab takes another cell for the active one
  * where several do at once: in this page and in those of others, who would type in the wrong cell.
  */
-function arrange(
+function applyPlan(
   { context: { model } }: NotebookPanel,
   planned: readonly IPlannedCell[],
-  staying: ReadonlySet<number>,
+  stayingIndexes: ReadonlySet<number>,
   origin: CellOrigin | undefined,
   removed: RemovedCells
 ): void {
   const notebook = model.sharedModel;
   const before = [...notebook.cells];
-  const stays = ({ before: index }: IPlannedCell) =>
-    index !== null && staying.has(index);
-  const edited = planned.flatMap(cell => {
-    const shared = before[cell.before ?? -1];
-    return cell.isEdited && stays(cell) && shared !== undefined
+  const isStaying = ({ indexBefore: index }: IPlannedCell) =>
+    index !== null && stayingIndexes.has(index);
+  const editedCells = planned.flatMap(cell => {
+    const shared = before[cell.indexBefore ?? -1];
+    return cell.isEdited && isStaying(cell) && shared !== undefined
       ? [{ cell: shared, source: cell.source }]
       : [];
   });
   const plannedIds = new Set(planned.map(({ id }) => id));
-  const endStep = oneUndoStep(
+  const endStep = beginJoinedUndoStep(
     notebook,
-    edited.map(({ cell }) => cell)
+    editedCells.map(({ cell }) => cell)
   );
   changeAsAgent(notebook, () => {
     notebook.transact(() => {
-      for (const { cell, source } of edited) {
+      for (const { cell, source } of editedCells) {
         const { start, end, text } = shortestReplacement(
           cell.getSource(),
           source
@@ -132,23 +136,23 @@ function arrange(
         notebook.deleteCell(index);
       }
     }
-    let place = 0;
+    let targetIndex = 0;
     for (const cell of planned) {
       const index = notebook.cells.findIndex(({ id }) => id === cell.id);
-      const moved = notebook.cells[index];
-      if (stays(cell)) {
-        place = index + 1;
+      const movedCell = notebook.cells[index];
+      if (isStaying(cell)) {
+        targetIndex = index + 1;
         continue;
       }
-      const created = newCell(cell, moved, origin, removed);
+      const createdCell = newCell(cell, movedCell, origin, removed);
       notebook.transact(() => {
-        if (moved !== undefined) {
+        if (movedCell !== undefined) {
           notebook.deleteCell(index);
-          place -= index < place ? 1 : 0;
+          targetIndex -= index < targetIndex ? 1 : 0;
         }
-        notebook.insertCell(place, created);
+        notebook.insertCell(targetIndex, createdCell);
       });
-      place += 1;
+      targetIndex += 1;
     }
   });
   endStep();
@@ -160,13 +164,13 @@ type NewCell = Parameters<
 
 /** Returns a cell that is put into the notebook: an inserted one, or one that moves. */
 function newCell(
-  { id, source, isEdited, inserted }: IPlannedCell,
-  moved: SharedCell | undefined,
+  { id, source, isEdited, insertion: inserted }: IPlannedCell,
+  movedCell: SharedCell | undefined,
   origin: CellOrigin | undefined,
   removed: RemovedCells
 ): NewCell {
-  if (moved !== undefined) {
-    const cell = moved.toJSON();
+  if (movedCell !== undefined) {
+    const cell = movedCell.toJSON();
     return {
       ...cell,
       source,
@@ -174,7 +178,7 @@ function newCell(
     } as NewCell;
   }
   const kind = inserted?.kind ?? 'code';
-  const restored = restoredCell(
+  const restoredFields = restoredCell(
     inserted?.restored,
     kind,
     removed.rememberedCell(id)
@@ -183,7 +187,7 @@ function newCell(
     id,
     cell_type: kind,
     source,
-    ...(restored ?? {
+    ...(restoredFields ?? {
       metadata: {
         ...(kind === 'code' ? { trusted: true } : {}),
         ...originMetadata(origin)

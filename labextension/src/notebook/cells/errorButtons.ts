@@ -41,7 +41,7 @@ export function addErrorButtons(
     },
     cell => addErrorBar(cell, words, ask)
   );
-  const follow = () => {
+  const updateBars = () => {
     const isRecording = recordsErrors(link);
     if (isRecording === wasRecording && link.state !== 'absent') {
       return;
@@ -60,8 +60,8 @@ export function addErrorButtons(
     wasRecording = isRecording;
     bars.updateSoon();
   };
-  const unsubscribe = link.store.subscribe(follow);
-  follow();
+  const unsubscribe = link.store.subscribe(updateBars);
+  updateBars();
   return () => {
     unsubscribe();
     bars.dispose();
@@ -95,7 +95,7 @@ function addErrorBar(
   status.className = 'plm-ErrorBar-told';
   status.setAttribute('role', 'status');
   let isWaiting = false;
-  const press = async (request: ErrorRequest) => {
+  const askOnce = async (request: ErrorRequest) => {
     if (isWaiting) {
       return;
     }
@@ -105,31 +105,35 @@ function addErrorBar(
     isWaiting = false;
     status.textContent = problem;
   };
-  const button = (request: ErrorRequest, words: string, label: string) => {
+  const makeButton = (request: ErrorRequest, text: string, label: string) => {
     const element = document.createElement('button');
     element.type = 'button';
     element.className = 'plm-Button plm-Button-small';
-    element.textContent = words;
+    element.textContent = text;
     element.setAttribute('aria-label', label);
     element.title = label;
     element.addEventListener('click', () => {
-      void press(request);
+      void askOnce(request);
     });
     return element;
   };
   bar.append(
-    button('Fix', words.__('Fix'), words.__('Fix this error with the agent')),
-    button(
+    makeButton(
+      'Fix',
+      words.__('Fix'),
+      words.__('Fix this error with the agent')
+    ),
+    makeButton(
       'Explain',
       words.__('Explain'),
       words.__('Explain this error with the agent')
     ),
     status
   );
-  const leaveKeys = keepButtonKeys(bar);
+  const releaseKeys = keepButtonKeys(bar);
   (cell as Partial<IOutputs>).outputArea?.node.append(bar);
   return () => {
-    leaveKeys();
+    releaseKeys();
     bar.remove();
   };
 }

@@ -8,7 +8,7 @@ import { isAgentCell } from '../../state/session/missingAnswers';
 export type ErrorRequest = 'Fix' | 'Explain';
 
 /** The tag of cells that are kept from the agent. */
-const HIDDEN = 'agent-hidden';
+const HIDDEN_TAG = 'agent-hidden';
 
 /** Returns whether the user keeps a cell from the agent. */
 export function isHiddenCell(model: ICellModel): boolean {
@@ -22,7 +22,7 @@ export function isHiddenCell(model: ICellModel): boolean {
         tag
           .toLowerCase()
           .split(/[\s,;]+/)
-          .includes(HIDDEN)
+          .includes(HIDDEN_TAG)
     )
   );
 }

@@ -38,75 +38,79 @@ function isRunning({ model }: KeptCell): boolean {
 /**
  * Notes what the reader does; the returned function, called after the change, lets it go on.
  *
- * `isMade` says of which cells, by their index, the change makes new ones; `kept` has the ids of those that remain.
+ * `isRemade` says of which cells, by their index, the change makes new ones; `remainingIds` has those of the cells that remain.
  */
 export function keepReader(
   panel: NotebookPanel,
-  isMade: (index: number) => boolean,
-  kept: ReadonlySet<string>
+  isRemade: (index: number) => boolean,
+  remainingIds: ReadonlySet<string>
 ): () => void {
   const { content } = panel;
   const { mode } = content;
-  const focused = document.activeElement;
-  const active = content.activeCell?.model.id;
+  const focusedElement = document.activeElement;
+  const activeId = content.activeCell?.model.id;
   const cells = content.widgets as readonly KeptCell[];
-  const selected = cells
+  const selectedIds = cells
     .filter(cell => content.isSelected(cell))
     .map(({ model }) => model.id);
-  const views = cells.map((cell, index) => viewOf(cell, isMade(index)));
-  const keepPlace = keepScrollPlace(panel, kept);
-  const cursor =
+  const cellViews = cells.map((cell, index) => viewOf(cell, isRemade(index)));
+  const restoreScroll = keepScrollPlace(panel, remainingIds);
+  const cursorSelections =
     mode === 'edit' ? content.activeCell?.editor?.getSelections() : undefined;
   const hasCursor = content.activeCell?.editor?.hasFocus() === true;
-  if (isMade(content.activeCellIndex)) {
+  if (isRemade(content.activeCellIndex)) {
     // In edit mode its neighbour would get the keyboard, and what is typed.
     leaveEditMode(content);
   }
   return () => {
-    const present = new Map(
+    const cellsById = new Map(
       (content.widgets as readonly KeptCell[]).map(cell => [
         cell.model.id,
         cell
       ])
     );
-    const activeCell = present.get(active ?? '');
+    const activeCell = cellsById.get(activeId ?? '');
     if (activeCell !== undefined && content.activeCell !== activeCell) {
       content.activeCellIndex = content.widgets.indexOf(activeCell);
     }
     if (activeCell !== undefined && content.mode !== mode) {
       content.mode = mode;
     }
-    for (const { id, restore } of views) {
-      const cell = present.get(id);
+    for (const { id, restore } of cellViews) {
+      const cell = cellsById.get(id);
       if (cell !== undefined) {
         restore(cell);
       }
     }
-    for (const id of selected) {
-      const cell = present.get(id);
+    for (const id of selectedIds) {
+      const cell = cellsById.get(id);
       if (cell !== undefined && !content.isSelected(cell)) {
         content.select(cell);
       }
     }
     const editor = activeCell?.editor;
-    if (cursor !== undefined && activeCell !== undefined && hasCursor) {
-      if (focused?.isConnected !== true) {
+    if (
+      cursorSelections !== undefined &&
+      activeCell !== undefined &&
+      hasCursor
+    ) {
+      if (focusedElement?.isConnected !== true) {
         // The cell was made again: its editor comes a little later.
         void activeCell.ready.then(() => {
-          activeCell.editor?.setSelections(cursor);
+          activeCell.editor?.setSelections(cursorSelections);
           activeCell.editor?.focus();
         });
       } else if (editor?.hasFocus() === false) {
         editor.focus();
       }
     } else if (
-      focused instanceof HTMLElement &&
-      focused !== document.activeElement &&
-      focused.isConnected
+      focusedElement instanceof HTMLElement &&
+      focusedElement !== document.activeElement &&
+      focusedElement.isConnected
     ) {
-      focused.focus({ preventScroll: true });
+      focusedElement.focus({ preventScroll: true });
     }
-    keepPlace();
+    restoreScroll();
   };
 }
 
@@ -129,27 +133,27 @@ function leaveEditMode(content: NotebookPanel['content']): void {
 }
 
 /** Notes how a cell is shown; `restore` shows it so again, in another widget if it was made again. */
-function viewOf(cell: KeptCell, isMade: boolean) {
+function viewOf(cell: KeptCell, isRemade: boolean) {
   const { model, rendered, headingCollapsed, outputArea } = cell;
-  const future = isMade ? outputArea?.detachFuture?.() : undefined;
+  const future = isRemade ? outputArea?.detachFuture?.() : undefined;
   const { isDirty } = model as { isDirty?: boolean };
   return {
     id: model.id,
-    restore: (now: KeptCell) => {
-      if (rendered !== undefined && now.rendered !== rendered) {
-        now.rendered = rendered;
+    restore: (currentCell: KeptCell) => {
+      if (rendered !== undefined && currentCell.rendered !== rendered) {
+        currentCell.rendered = rendered;
       }
-      if (now === cell) {
+      if (currentCell === cell) {
         return;
       }
       if (headingCollapsed === true) {
-        now.headingCollapsed = true;
+        currentCell.headingCollapsed = true;
       }
       if (isDirty !== undefined) {
-        (now.model as { isDirty?: boolean }).isDirty = isDirty;
+        (currentCell.model as { isDirty?: boolean }).isDirty = isDirty;
       }
       if (future !== undefined && future !== null) {
-        now.outputArea?.reattachFuture?.(future);
+        currentCell.outputArea?.reattachFuture?.(future);
       }
     }
   };
@@ -165,7 +169,7 @@ function keepScrollPlace(
   if (outerNode === undefined || frame === undefined || frame.height === 0) {
     return () => undefined;
   }
-  const visible = content.widgets.filter(({ node, model }) => {
+  const visibleCells = content.widgets.filter(({ node, model }) => {
     const { top, bottom } = node.getBoundingClientRect();
     return (
       kept.has(model.id) &&
@@ -175,16 +179,17 @@ function keepScrollPlace(
     );
   });
   const cell =
-    visible.find(other => other === content.activeCell) ?? visible[0];
+    visibleCells.find(other => other === content.activeCell) ?? visibleCells[0];
   if (cell === undefined) {
     return () => undefined;
   }
   const { id } = cell.model;
-  const height = cell.node.getBoundingClientRect().top;
+  const topBefore = cell.node.getBoundingClientRect().top;
   const scroll = () => {
-    const now = cellOf({ content }, id);
-    if (!content.isDisposed && now?.node.isConnected === true) {
-      outerNode.scrollTop += now.node.getBoundingClientRect().top - height;
+    const currentCell = cellOf({ content }, id);
+    if (!content.isDisposed && currentCell?.node.isConnected === true) {
+      outerNode.scrollTop +=
+        currentCell.node.getBoundingClientRect().top - topBefore;
     }
   };
   return () => {

@@ -15,8 +15,8 @@ import { keepButtonKeys } from '../rendering/buttonKeys';
 import { CellMarks } from './cellMarks';
 import { originOf } from './cellOrigins';
 
-/** Milliseconds in which the kernel sends the messages of a session that is opened. */
-const OPENING_MS = 10_000;
+/** Milliseconds to wait for the messages of a session that is opened. */
+const MAX_OPENING_MS = 10_000;
 
 /** Where the signs lead. */
 interface IOriginPlaces {
@@ -50,10 +50,10 @@ export function addOriginSigns(
 }
 
 /** A pen and the mark of the agent. */
-const DRAWING =
+const PEN_SVG =
   '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M2 13.500l.8-3.300L9.600 3.400l2.500 2.500-6.800 6.800zM10.500 2.500l1-1 2.500 2.500-1 1zM13 9.500l.7 1.800 1.800.7-1.800.7-.7 1.800-.7-1.800-1.800-.7 1.800-.7z"/></svg>';
 
-const LENS =
+const LENS_SVG =
   '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M7 2a5 5 0 1 0 3 9l3.500 3.500 1-1L11 10a5 5 0 0 0-4-8zm0 1.500a3.500 3.500 0 1 1 0 7 3.500 3.500 0 0 1 0-7z"/></svg>';
 
 /** Puts the buttons beside a cell's input, below bars and sketches above it, where JupyterLab's layout does not count them. */
@@ -68,24 +68,24 @@ function addSign(
   node.className = 'plm-CellOrigin';
   node.setAttribute('role', 'group');
   node.setAttribute('aria-label', words.__('Where this cell came from'));
-  const button = (drawing: string, name: string, act: () => void) => {
+  const addButton = (drawing: string, name: string, onClick: () => void) => {
     const element = document.createElement('button');
     element.type = 'button';
     element.className = `plm-CellOrigin-${name}`;
     element.innerHTML = drawing;
-    element.addEventListener('click', act);
+    element.addEventListener('click', onClick);
     node.append(element);
     return element;
   };
-  const sign = button(DRAWING, 'turn', () => {
+  const sign = addButton(PEN_SVG, 'turn', () => {
     void showTurn(origin, cell.model.id, link, words, places);
   });
-  const lens = button(LENS, 'request', () => {
+  const lens = addButton(LENS_SVG, 'request', () => {
     const { session, message } = origin;
     places.inspect({ session, request: message });
   });
   // Asked anew each time: the session may load later, and a person may review the change.
-  const describe = () => {
+  const updateLabels = () => {
     node.classList.toggle('plm-mod-top', isNearTop(node));
     // The style shows the labels under the pointer and with the keyboard, which a title would not do.
     const sentence = originSentence(origin, cell.model.id, link, words);
@@ -97,39 +97,39 @@ function addSign(
         : words.__('Inspect request %1, which wrote this cell', origin.request)
     );
   };
-  describe();
-  node.addEventListener('pointerenter', describe);
-  node.addEventListener('focusin', describe);
-  const leaveKeys = keepButtonKeys(node);
+  updateLabels();
+  node.addEventListener('pointerenter', updateLabels);
+  node.addEventListener('focusin', updateLabels);
+  const releaseKeys = keepButtonKeys(node);
   let isRemoved = false;
-  const place = () => {
+  const attach = () => {
     if (!isRemoved) {
       cell.node.querySelector(':scope > .jp-Cell-inputWrapper')?.append(node);
     }
   };
   if (cell.isPlaceholder()) {
     // A cell that was never in view has no input yet.
-    void cell.ready.then(place);
+    void cell.ready.then(attach);
   } else {
-    place();
+    attach();
   }
   return () => {
     isRemoved = true;
-    leaveKeys();
+    releaseKeys();
     node.remove();
   };
 }
 
-/** Pixels above a sign that what it says takes. */
-const SENTENCE_HEIGHT = 64;
+/** Pixels that a sign's sentence takes above it. */
+const SENTENCE_HEIGHT_PX = 64;
 
-/** Returns whether there is no place above a sign for what it says. */
+/** Returns whether a sign has too little room above it for its sentence. */
 function isNearTop(node: HTMLElement): boolean {
   const outer = node.closest('.jp-WindowedPanel-outer');
   return (
     outer !== null &&
     node.getBoundingClientRect().top - outer.getBoundingClientRect().top <
-      SENTENCE_HEIGHT
+      SENTENCE_HEIGHT_PX
   );
 }
 
@@ -147,7 +147,7 @@ function originSentence(
   );
   const { request } = origin;
   const number = request ?? '?';
-  const written =
+  const authorSentence =
     prompt === ''
       ? request === undefined
         ? words.__('Written by the agent in a session that is not loaded.')
@@ -163,7 +163,7 @@ function originSentence(
             number
           );
   return [
-    written,
+    authorSentence,
     ...(reviewer === 'person' ? [words.__('Approved by you.')] : []),
     ...(reviewer === 'setting' ? [words.__('Allowed by a setting.')] : []),
     ...(reviewer === 'nobody' ? [words.__('Not reviewed yet.')] : [])
@@ -202,20 +202,20 @@ function turnOnceLoaded(
   cell: string
 ): Promise<string | null> {
   return new Promise(resolve => {
-    const look = () => {
+    const checkTurn = () => {
       const view = link.store.getSnapshot();
       const { turn } = knownOrigin(view, origin, cell);
       if (turn !== null || view.sessions.get(origin.session)?.known === true) {
-        end(turn);
+        finish(turn);
       }
     };
-    const end = (turn: string | null) => {
+    const finish = (turn: string | null) => {
       clearTimeout(timer);
       unsubscribe();
       resolve(turn);
     };
-    const timer = setTimeout(end, OPENING_MS, null);
-    const unsubscribe = link.store.subscribe(look);
-    look();
+    const timer = setTimeout(finish, MAX_OPENING_MS, null);
+    const unsubscribe = link.store.subscribe(checkTurn);
+    checkTurn();
   });
 }

@@ -11,7 +11,9 @@ import {
 import type { RunCells } from './cellEdits';
 
 /** Returns the notebook's own command, or where that does not send requests itself, JupyterLab's way of running cells. */
-export function pageRuns(executor: INotebookCellExecutor | null): RunCells {
+export function runCellsFromPage(
+  executor: INotebookCellExecutor | null
+): RunCells {
   if (executor === null || executor.runCell === runCell) {
     return NotebookActions.runCells;
   }

@@ -16,11 +16,11 @@ export interface IPlannedCell {
   id: string;
   source: string;
   /** Its index before the changes; null for a new one. */
-  before: number | null;
+  indexBefore: number | null;
   /** Whether it gets another source. */
   isEdited: boolean;
   /** The change that inserted it. */
-  inserted?: CellChange;
+  insertion?: CellChange;
 }
 
 /** The outcome of changes, if all of them can be made. */
@@ -36,20 +36,20 @@ export function planChanges(
   before: readonly IKnownCell[],
   changes: readonly CellChange[]
 ): IChangePlan {
-  const known = new Map(before.map(cell => [cell.id, cell]));
+  const cellsById = new Map(before.map(cell => [cell.id, cell]));
   const cells = before.map(({ id, source }, index): IPlannedCell => ({
     id,
     source,
-    before: index,
+    indexBefore: index,
     isEdited: false
   }));
-  const results = changes.map(change => planChange(cells, known, change));
+  const results = changes.map(change => planChange(cells, cellsById, change));
   return { results, cells };
 }
 
 function planChange(
   cells: IPlannedCell[],
-  known: ReadonlyMap<string, IKnownCell>,
+  cellsById: ReadonlyMap<string, IKnownCell>,
   change: CellChange
 ): CellResult {
   const { action, cell: id } = change;
@@ -59,23 +59,23 @@ function planChange(
     if (planned !== undefined) {
       return { cell: id, problem: 'changed', source: planned.source };
     }
-    const at = indexBehind(cells, change.after);
-    if (at < 0) {
+    const newIndex = indexBehind(cells, change.after);
+    if (newIndex < 0) {
       return { cell: id, problem: 'missing' };
     }
-    cells.splice(at, 0, {
+    cells.splice(newIndex, 0, {
       id,
       source: change.new ?? '',
-      before: null,
+      indexBefore: null,
       isEdited: false,
-      inserted: change
+      insertion: change
     });
     return { cell: id };
   }
   if (planned === undefined) {
     return { cell: id, problem: 'missing' };
   }
-  const cell = known.get(id);
+  const cell = cellsById.get(id);
   if (cell?.isHidden === true) {
     return { cell: id, problem: 'hidden' };
   }
@@ -90,24 +90,24 @@ function planChange(
     planned.isEdited = true;
     return { cell: id };
   }
-  const wasAfter = cells[index - 1]?.id;
+  const previousId = cells[index - 1]?.id;
   if (action === 'delete') {
     if (cell?.isDeletable === false) {
       return { cell: id, problem: 'locked' };
     }
     cells.splice(index, 1);
-    return { cell: id, was_after: wasAfter };
+    return { cell: id, was_after: previousId };
   }
   if (change.after !== id) {
     const others = cells.filter(other => other !== planned);
-    const at = indexBehind(others, change.after);
-    if (at < 0) {
+    const newIndex = indexBehind(others, change.after);
+    if (newIndex < 0) {
       return { cell: id, problem: 'missing' };
     }
     cells.splice(index, 1);
-    cells.splice(at, 0, planned);
+    cells.splice(newIndex, 0, planned);
   }
-  return { cell: id, was_after: wasAfter };
+  return { cell: id, was_after: previousId };
 }
 
 /** Returns the index behind a cell, 0 without one, and -1 where the cell is missing. */
@@ -132,7 +132,7 @@ export function stayingCells(
   cells: readonly IPlannedCell[],
   weight: (before: number) => number
 ): ReadonlySet<number> {
-  const oldIndexes = cells.flatMap(({ before }) =>
+  const oldIndexes = cells.flatMap(({ indexBefore: before }) =>
     before === null ? [] : [before]
   );
   if (
@@ -140,28 +140,28 @@ export function stayingCells(
   ) {
     return new Set(oldIndexes);
   }
-  const sums: number[] = [];
-  const previous: number[] = [];
+  const weightSums: number[] = [];
+  const previousPositions: number[] = [];
   for (const [index, before] of oldIndexes.entries()) {
-    let best = -1;
+    let bestPosition = -1;
     for (let other = 0; other < index; other += 1) {
       if (
         (oldIndexes[other] ?? 0) < before &&
-        (sums[other] ?? 0) > (sums[best] ?? 0)
+        (weightSums[other] ?? 0) > (weightSums[bestPosition] ?? 0)
       ) {
-        best = other;
+        bestPosition = other;
       }
     }
-    previous.push(best);
-    sums.push((sums[best] ?? 0) + weight(before));
+    previousPositions.push(bestPosition);
+    weightSums.push((weightSums[bestPosition] ?? 0) + weight(before));
   }
-  const staying = new Set<number>();
-  let index = sums.indexOf(Math.max(...sums));
+  const stayingIndexes = new Set<number>();
+  let index = weightSums.indexOf(Math.max(...weightSums));
   while (index >= 0) {
-    staying.add(oldIndexes[index] ?? -1);
-    index = previous[index] ?? -1;
+    stayingIndexes.add(oldIndexes[index] ?? -1);
+    index = previousPositions[index] ?? -1;
   }
-  return staying;
+  return stayingIndexes;
 }
 
 /** A replacement of the characters from `start` to `end`. */
@@ -172,30 +172,39 @@ interface IReplacement {
 }
 
 /** Returns the shortest replacement that makes one text of another, so that cursors elsewhere in it stay. */
-export function shortestReplacement(was: string, now: string): IReplacement {
-  const shorter = Math.min(was.length, now.length);
+export function shortestReplacement(
+  oldText: string,
+  newText: string
+): IReplacement {
+  const shorterLength = Math.min(oldText.length, newText.length);
   let start = 0;
-  while (start < shorter && was[start] === now[start]) {
+  while (start < shorterLength && oldText[start] === newText[start]) {
     start += 1;
   }
-  let tail = 0;
-  while (tail < shorter - start && was.at(-1 - tail) === now.at(-1 - tail)) {
-    tail += 1;
+  let tailLength = 0;
+  while (
+    tailLength < shorterLength - start &&
+    oldText.at(-1 - tailLength) === newText.at(-1 - tailLength)
+  ) {
+    tailLength += 1;
   }
   // A pair of surrogates is one character, which the shared text must not divide.
-  if (isHighSurrogate(was, start - 1) || isHighSurrogate(now, start - 1)) {
+  if (
+    isHighSurrogate(oldText, start - 1) ||
+    isHighSurrogate(newText, start - 1)
+  ) {
     start -= 1;
   }
   if (
-    isLowSurrogate(was, was.length - tail) ||
-    isLowSurrogate(now, now.length - tail)
+    isLowSurrogate(oldText, oldText.length - tailLength) ||
+    isLowSurrogate(newText, newText.length - tailLength)
   ) {
-    tail -= 1;
+    tailLength -= 1;
   }
   return {
     start,
-    end: was.length - tail,
-    text: now.slice(start, now.length - tail)
+    end: oldText.length - tailLength,
+    text: newText.slice(start, newText.length - tailLength)
   };
 }
 

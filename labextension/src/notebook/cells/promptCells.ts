@@ -25,15 +25,15 @@ import { tags } from '@lezer/highlight';
 import type { MarkdownConfig } from '@lezer/markdown';
 
 /** The Markdown of JupyterLab's Markdown cells. */
-const MARKDOWN = 'text/x-ipythongfm';
+const MARKDOWN_MIME_TYPE = 'text/x-ipythongfm';
 
 const MAGIC = '%%agent';
 
 /** The beginning of a cell for the agent; the kernel skips empty lines before a magic. */
-const PROMPT = /^(?:[ \t]*\n)*%%agent(?=\s|$)/;
+const PROMPT_PATTERN = /^(?:[ \t]*\n)*%%agent(?=\s|$)/;
 
 /** Matches what the kernel may read as a mention: a cell, an output, an error, a file, or a variable with its items. */
-const MENTION =
+const MENTION_PATTERN =
   /(?<![\p{L}\p{N}_`@])@(?:(?:cell|out)[ \t]+\d+|error[ \t]+\d+|[^\s`,;:!?"'()[\]{}<>@]*[^\s`,.;:!?"'()[\]{}<>@](?:\[(?:'[^'\n]{1,60}'|"[^"\n]{1,60}"|-?\d{1,9})\](?:\.[\p{L}_][\p{L}\p{N}_]*)*)*)/gu;
 
 /** Adds the colours to every editor of a code cell that is made from now on. */
@@ -41,8 +41,8 @@ export function colourPromptCells(
   editors: IEditorExtensionRegistry,
   languages: IEditorLanguageRegistry
 ): void {
-  let loaded: Promise<Extension> | null = null;
-  const load = () => (loaded ??= promptColours(languages));
+  let coloursPromise: Promise<Extension> | null = null;
+  const loadColours = () => (coloursPromise ??= loadPromptColours(languages));
   editors.addExtension({
     name: 'jupyter-palimpsest:prompt-cells',
     factory: ({ model }) => {
@@ -52,7 +52,9 @@ export function colourPromptCells(
       const compartment = new Compartment();
       return EditorExtensionRegistry.createImmutableExtension([
         Prec.highest(compartment.of([])),
-        ViewPlugin.define(view => new PromptWatcher(view, compartment, load))
+        ViewPlugin.define(
+          view => new PromptWatcher(view, compartment, loadColours)
+        )
       ]);
     }
   });
@@ -65,7 +67,7 @@ class PromptWatcher implements PluginValue {
   constructor(
     private readonly _view: EditorView,
     private readonly _compartment: Compartment,
-    private readonly _load: () => Promise<Extension>
+    private readonly _loadColours: () => Promise<Extension>
   ) {
     this._update();
   }
@@ -82,31 +84,36 @@ class PromptWatcher implements PluginValue {
 
   private _update(): void {
     const { doc } = this._view.state;
-    const isPrompt = PROMPT.test(doc.sliceString(0, MAX_HEAD_CHARS));
+    const isPrompt = PROMPT_PATTERN.test(doc.sliceString(0, MAX_HEAD_CHARS));
     if (isPrompt === this._isPrompt) {
       return;
     }
     this._isPrompt = isPrompt;
     // An editor takes no other change while it is being updated.
-    void (isPrompt ? this._load() : Promise.resolve([])).then(colours => {
-      if (this._isPrompt === isPrompt) {
-        this._view.dispatch({
-          effects: this._compartment.reconfigure(colours)
-        });
+    void (isPrompt ? this._loadColours() : Promise.resolve([])).then(
+      colours => {
+        if (this._isPrompt === isPrompt) {
+          this._view.dispatch({
+            effects: this._compartment.reconfigure(colours)
+          });
+        }
       }
-    });
+    );
   }
 }
 
 /** Characters at the beginning of a cell that are looked at after each change. */
 const MAX_HEAD_CHARS = 200;
 
-async function promptColours(
+async function loadPromptColours(
   languages: IEditorLanguageRegistry
 ): Promise<Extension> {
-  const markdown = await languages.getLanguage(MARKDOWN);
+  const markdown = await languages.getLanguage(MARKDOWN_MIME_TYPE);
   const support = markdown?.support;
-  return [support === undefined ? [] : promptLanguage(support), MENTIONS];
+  return [
+    support === undefined ? [] : promptLanguage(support),
+    MENTION_HIGHLIGHTER
+  ];
 }
 
 /** Returns Markdown in which the line of the magic is a block of its own. */
@@ -132,13 +139,13 @@ const MAGIC_LINE: MarkdownConfig = {
       name: 'AgentMagic',
       before: 'IndentedCode',
       parse: (block, { text }) => {
-        if (!PROMPT.test(text)) {
+        if (!PROMPT_PATTERN.test(text)) {
           return false;
         }
-        const from = block.lineStart;
-        const name = block.elt('AgentMagicName', from, from + MAGIC.length);
+        const start = block.lineStart;
+        const name = block.elt('AgentMagicName', start, start + MAGIC.length);
         block.addElement(
-          block.elt('AgentMagic', from, from + text.length, [name])
+          block.elt('AgentMagic', start, start + text.length, [name])
         );
         block.nextLine();
         return true;
@@ -147,20 +154,20 @@ const MAGIC_LINE: MarkdownConfig = {
   ]
 };
 
-const MATCHES = new MatchDecorator({
-  regexp: MENTION,
+const MENTION_DECORATOR = new MatchDecorator({
+  regexp: MENTION_PATTERN,
   decoration: Decoration.mark({ class: 'plm-CellMention' })
 });
 
-const MENTIONS = ViewPlugin.define(
+const MENTION_HIGHLIGHTER = ViewPlugin.define(
   view => {
-    let decorations: DecorationSet = MATCHES.createDeco(view);
+    let decorations: DecorationSet = MENTION_DECORATOR.createDeco(view);
     return {
       get decorations() {
         return decorations;
       },
       update(update: ViewUpdate) {
-        decorations = MATCHES.updateDeco(update, decorations);
+        decorations = MENTION_DECORATOR.updateDeco(update, decorations);
       }
     };
   },

@@ -4,7 +4,7 @@ import type { CellChange } from '../../protocol/generated';
 import { isObject } from '../../protocol/jsonValues';
 import type { SharedCell } from './cellOrigins';
 
-/** Characters of all outputs that the kernel is sent of the cells of one request. */
+/** Most characters of outputs, of all cells of one request together, that are sent to the kernel. */
 const MAX_OUTPUT_CHARS = 200_000;
 
 /** Characters of outputs that a page remembers; older ones are forgotten. */
@@ -14,9 +14,9 @@ type RawCell = Record<string, unknown>;
 
 interface IRememberedCell {
   /** The cell as it was sent to the kernel. */
-  sent: RawCell;
+  sentCell: RawCell;
   /** The whole cell. */
-  whole: RawCell;
+  wholeCell: RawCell;
   chars: number;
 }
 
@@ -31,17 +31,19 @@ export class RemovedCells {
 
   /** Remembers cells that are about to be deleted; returns what the kernel is sent of each, by id. */
   remember(cells: readonly SharedCell[]): Map<string, RawCell> {
-    let room = MAX_OUTPUT_CHARS;
+    let roomChars = MAX_OUTPUT_CHARS;
     const sentCells = new Map<string, RawCell>();
     for (const cell of cells) {
       const whole: RawCell = { ...cell.toJSON() };
       const chars = JSON.stringify(whole.outputs ?? []).length;
-      const fits = chars <= room;
-      room -= fits ? chars : 0;
-      const sent = fits ? whole : { ...whole, outputs: [placeholder(whole)] };
+      const fits = chars <= roomChars;
+      roomChars -= fits ? chars : 0;
+      const sent = fits
+        ? whole
+        : { ...whole, outputs: [placeholderOutput(whole)] };
       sentCells.set(cell.id, sent);
       this._cells.delete(cell.id);
-      this._cells.set(cell.id, { sent, whole, chars });
+      this._cells.set(cell.id, { sentCell: sent, wholeCell: whole, chars });
     }
     let rememberedChars = 0;
     for (const [id, { chars }] of [...this._cells].reverse()) {
@@ -60,7 +62,7 @@ export class RemovedCells {
 }
 
 /** Returns the output that stands for outputs which are not kept. */
-function placeholder({ outputs }: RawCell): RawCell {
+function placeholderOutput({ outputs }: RawCell): RawCell {
   const count = Array.isArray(outputs) ? outputs.length : 0;
   return {
     output_type: 'stream',
@@ -82,27 +84,32 @@ export function restoredCell(
   if (receivedCell === undefined) {
     return null;
   }
-  const isOwn =
+  const isFromThisPage =
     remembered !== undefined &&
     JSONExt.deepEqual(
       receivedCell as ReadonlyJSONValue,
-      remembered.sent as ReadonlyJSONValue
+      remembered.sentCell as ReadonlyJSONValue
     );
-  const { metadata, attachments, outputs, execution_count } = isOwn
-    ? remembered.whole
+  const { metadata, attachments, outputs, execution_count } = isFromThisPage
+    ? remembered.wholeCell
     : receivedCell;
-  const { trusted: wasTrusted, ...others } = isObject(metadata) ? metadata : {};
+  const { trusted: wasTrusted, ...otherMetadata } = isObject(metadata)
+    ? metadata
+    : {};
   if (kind !== 'code') {
     return {
-      metadata: others,
+      metadata: otherMetadata,
       ...(isObject(attachments) ? { attachments } : {})
     };
   }
-  const valid = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
-  const trusted = valid.length === 0 || (isOwn && wasTrusted === true);
+  const validOutputs = Array.isArray(outputs) ? outputs.filter(isOutput) : [];
+  const isTrusted =
+    validOutputs.length === 0 || (isFromThisPage && wasTrusted === true);
   return {
-    metadata: trusted ? { ...others, trusted } : others,
-    outputs: valid,
+    metadata: isTrusted
+      ? { ...otherMetadata, trusted: isTrusted }
+      : otherMetadata,
+    outputs: validOutputs,
     execution_count:
       typeof execution_count === 'number' ? execution_count : null
   };

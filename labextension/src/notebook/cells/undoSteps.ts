@@ -7,38 +7,40 @@ interface IUndoManager {
   removeTrackedOrigin?: (origin: unknown) => void;
 }
 
-/** Keeps an edit apart from what was typed right before it, which undo would take back with it. */
+/** Begins a new undo step, so that undo of the next edit leaves what was typed before it. */
 export function beginUndoStep(shared: object): void {
   undoManagerOf(shared)?.stopCapturing?.();
 }
 
 /**
- * Makes one step of the notebook's undo of all that follows until the returned function is called, apart from what a
- * person does before and after; each of the cells can also undo its own part.
+ * Begins a step of the notebook's undo that all edits join until the returned function is called; each of the cells
+ * can also undo its own part.
  *
  * By default the keys for undo work in the cell with the cursor, and a command of their own works on the notebook.
  */
-export function oneUndoStep(
+export function beginJoinedUndoStep(
   notebook: object,
   cells: readonly object[]
 ): () => void {
-  const whole = undoManagerOf(notebook);
-  const own = cells.map(undoManagerOf).filter(manager => manager !== whole);
-  const timeout = whole?.captureTimeout;
-  whole?.stopCapturing?.();
-  if (whole !== null) {
-    whole.captureTimeout = Infinity; // also on a slow machine
+  const notebookManager = undoManagerOf(notebook);
+  const cellManagers = cells
+    .map(undoManagerOf)
+    .filter(manager => manager !== notebookManager);
+  const captureTimeoutBefore = notebookManager?.captureTimeout;
+  notebookManager?.stopCapturing?.();
+  if (notebookManager !== null) {
+    notebookManager.captureTimeout = Infinity; // also on a slow machine
   }
-  for (const manager of own) {
+  for (const manager of cellManagers) {
     manager?.stopCapturing?.();
     manager?.addTrackedOrigin?.(notebook);
   }
   return () => {
-    if (whole !== null) {
-      whole.captureTimeout = timeout;
+    if (notebookManager !== null) {
+      notebookManager.captureTimeout = captureTimeoutBefore;
     }
-    whole?.stopCapturing?.();
-    for (const manager of own) {
+    notebookManager?.stopCapturing?.();
+    for (const manager of cellManagers) {
       manager?.removeTrackedOrigin?.(notebook);
       manager?.stopCapturing?.();
     }

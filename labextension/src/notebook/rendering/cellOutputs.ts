@@ -10,16 +10,16 @@ import type { TurnOutputs } from '../../state/display/turnRows';
 import type { IReadable } from '../../state/store/kernelStore';
 import { ReaderSet } from '../../state/store/readerSet';
 
-const NONE: TurnOutputs = [];
+const NO_OUTPUTS: TurnOutputs = [];
 
 /** Parsed outputs; the data of an output is replaced when it changes. */
-const parsed = new WeakMap<object, ISegment | null>();
+const segmentsByData = new WeakMap<object, ISegment | null>();
 
 /** The outputs of a cell, as far as the widget stands in one. */
 export class CellOutputs implements IReadable<TurnOutputs> {
   private readonly _readers = new ReaderSet();
   private _model: OutputArea['model'] | null = null;
-  private _outputs: TurnOutputs = NONE;
+  private _outputs: TurnOutputs = NO_OUTPUTS;
 
   readonly subscribe = this._readers.subscribe;
 
@@ -30,17 +30,17 @@ export class CellOutputs implements IReadable<TurnOutputs> {
     const area = widget.parent?.parent;
     if (area?.hasClass('jp-OutputArea') === true && 'model' in area) {
       this._model = (area as OutputArea).model;
-      this._model.changed.connect(this._read);
-      this._read();
+      this._model.changed.connect(this._readOutputs);
+      this._readOutputs();
     }
   }
 
   detach(): void {
-    this._model?.changed.disconnect(this._read);
+    this._model?.changed.disconnect(this._readOutputs);
     this._model = null;
   }
 
-  private readonly _read = (): void => {
+  private readonly _readOutputs = (): void => {
     const model = this._model;
     if (model === null || model.isDisposed) {
       return;
@@ -67,12 +67,12 @@ export function outputsOfTurn(
     segment !== null &&
     segment.session === ownSegment.session &&
     segment.turn === ownSegment.turn;
-  const from = outputs.findIndex(isOfTurn);
+  const firstIndex = outputs.findIndex(isOfTurn);
   const turnOutputs =
-    ownSegment.turn === '' || ownSegment.start === undefined || from < 0
-      ? NONE
+    ownSegment.turn === '' || ownSegment.start === undefined || firstIndex < 0
+      ? NO_OUTPUTS
       : outputs
-          .slice(from, outputs.findLastIndex(isOfTurn) + 1)
+          .slice(firstIndex, outputs.findLastIndex(isOfTurn) + 1)
           .map(segment => (isOfTurn(segment) ? segment : null));
   const index = turnOutputs.findIndex(
     segment =>
@@ -88,11 +88,11 @@ function segmentOf(data: unknown): ISegment | null {
   if (typeof data !== 'object' || data === null) {
     return null;
   }
-  const cached = parsed.get(data);
+  const cached = segmentsByData.get(data);
   if (cached !== undefined) {
     return cached;
   }
   const segment = readSegment(data);
-  parsed.set(data, segment);
+  segmentsByData.set(data, segment);
   return segment;
 }

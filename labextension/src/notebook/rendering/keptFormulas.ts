@@ -6,23 +6,24 @@
  * the page. A formula that was typeset before is copied.
  */
 
-/** How many formulas are kept. */
+/** How many typeset formulas a page keeps. */
 const MAX_FORMULAS = 500;
 
 /** Typeset formulas by their source; the one that was used last is at the end. */
-const keptFormulas = new Map<string, Element>();
+const formulasBySource = new Map<string, Element>();
 
-/** What typesets the formulas in an element. */
+/** Typesets the formulas in an element. */
 type Typeset = (element: HTMLElement) => Promise<void> | void;
 
-/** Where a typesetter looks for no formulas. */
-const VERBATIM = 'pre, code, mjx-container, math, script, style, textarea';
+/** Selects the elements in which a typesetter looks for no formulas. */
+const VERBATIM_SELECTOR =
+  'pre, code, mjx-container, math, script, style, textarea';
 
 /** What may begin a formula or a reference to one. */
-const SIGN = /\$|\\[([]|\\begin|\\(?:eq)?ref/;
+const FORMULA_SIGN = /\$|\\[([]|\\begin|\\(?:eq)?ref/;
 
 /** Signs of formulas other than between two single dollars, and of definitions that change other formulas. */
-const OTHER =
+const COMPLEX_SIGN =
   /\$\$|\\[()[\]$]|\\(?:begin|end|def|let|label|ref|eqref|tag|require|re?newcommand|newenvironment)/;
 
 /** Commands after which a formula may look different. */
@@ -31,26 +32,26 @@ const DEFINITION = /\\(?:def|let|re?newcommand|newenvironment)/;
 /**
  * Typesets an element's formulas; one that the page has typeset before is copied.
  *
- * `added` is called with every element in which something was typeset.
+ * `onTypeset` is called with every element in which something was typeset.
  */
 export async function typesetAdded(
-  drawn: HTMLElement,
+  root: HTMLElement,
   typeset: Typeset,
-  added: (container: HTMLElement) => void
+  onTypeset: (container: HTMLElement) => void
 ): Promise<void> {
-  const texts = textsWithSigns(drawn);
+  const texts = textsWithSigns(root);
   if (texts.length === 0) {
     return;
   }
-  if (texts.some(({ data }) => !isSimple(data))) {
+  if (texts.some(({ data }) => !hasOnlySimpleFormulas(data))) {
     if (texts.some(({ data }) => DEFINITION.test(data))) {
       forgetFormulas();
     }
-    await typeset(drawn);
-    added(drawn);
+    await typeset(root);
+    onTypeset(root);
     return;
   }
-  const places = new Map<string, HTMLElement[]>();
+  const containersBySource = new Map<string, HTMLElement[]>();
   for (const text of texts) {
     const pieces = text.data.split(/(\$[^$]+\$)/).map((piece, index) => {
       const formula = index % 2 === 0 ? piece : keptFormula(piece);
@@ -58,24 +59,24 @@ export async function typesetAdded(
         return formula;
       }
       const container = document.createElement('span');
-      const sameSource = places.get(piece);
+      const sameSource = containersBySource.get(piece);
       if (sameSource === undefined) {
         container.textContent = piece;
       }
-      places.set(piece, [...(sameSource ?? []), container]);
+      containersBySource.set(piece, [...(sameSource ?? []), container]);
       return container;
     });
     text.replaceWith(...pieces.filter(piece => piece !== ''));
   }
-  if (places.size === 0) {
+  if (containersBySource.size === 0) {
     return;
   }
-  await typeset(drawn);
-  for (const [source, [first, ...others]] of places) {
+  await typeset(root);
+  for (const [source, [first, ...others]] of containersBySource) {
     if (first === undefined) {
       continue;
     }
-    added(first);
+    onTypeset(first);
     const formula = first.firstElementChild;
     if (formula?.localName === 'mjx-container') {
       keepFormula(source, formula.cloneNode(true) as Element);
@@ -89,12 +90,12 @@ export async function typesetAdded(
 
 /** Forgets all formulas, so that each is typeset again. */
 export function forgetFormulas(): void {
-  keptFormulas.clear();
+  formulasBySource.clear();
 }
 
 /** Returns a copy of a formula that was typeset before; null if there is none. */
 function keptFormula(source: string): Node | null {
-  const formula = keptFormulas.get(source);
+  const formula = formulasBySource.get(source);
   if (formula === undefined) {
     return null;
   }
@@ -104,11 +105,11 @@ function keptFormula(source: string): Node | null {
 
 /** Keeps a formula as the one that was used last. */
 function keepFormula(source: string, formula: Element): void {
-  keptFormulas.delete(source);
-  keptFormulas.set(source, formula);
-  const [oldest] = keptFormulas.keys();
-  if (keptFormulas.size > MAX_FORMULAS && oldest !== undefined) {
-    keptFormulas.delete(oldest);
+  formulasBySource.delete(source);
+  formulasBySource.set(source, formula);
+  const [oldest] = formulasBySource.keys();
+  if (formulasBySource.size > MAX_FORMULAS && oldest !== undefined) {
+    formulasBySource.delete(oldest);
   }
 }
 
@@ -118,7 +119,10 @@ function textsWithSigns(root: HTMLElement): Text[] {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
     const text = node as Text;
-    if (SIGN.test(text.data) && !text.parentElement?.closest(VERBATIM)) {
+    if (
+      FORMULA_SIGN.test(text.data) &&
+      !text.parentElement?.closest(VERBATIM_SELECTOR)
+    ) {
       texts.push(text);
     }
   }
@@ -126,8 +130,8 @@ function textsWithSigns(root: HTMLElement): Text[] {
 }
 
 /** Returns whether a text has nothing but formulas between two single dollars, each with balanced braces. */
-function isSimple(text: string): boolean {
-  if (OTHER.test(text)) {
+function hasOnlySimpleFormulas(text: string): boolean {
+  if (COMPLEX_SIGN.test(text)) {
     return false;
   }
   const pieces = text.split('$');

@@ -29,7 +29,7 @@ const ICONS: Record<IconName, LabIcon> = {
   unfold: caretDownIcon
 };
 
-const PRINTED_MIME = 'application/vnd.jupyter.stdout';
+const PRINTED_MIME_TYPE = 'application/vnd.jupyter.stdout';
 
 /** Creates the host of one segment; its renderers are attached in the segment's slots. */
 export function labHost(
@@ -53,12 +53,16 @@ export function labHost(
         {languages === null ? (
           <Markdown text={asFence(text, language)} />
         ) : (
-          <Highlighted text={text} language={language} languages={languages} />
+          <HighlightedCode
+            text={text}
+            language={language}
+            languages={languages}
+          />
         )}
       </>
     ),
     Html: rendererFor('text/html'),
-    TerminalText: rendererFor(PRINTED_MIME),
+    TerminalText: rendererFor(PRINTED_MIME_TYPE),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];
       return <Picture tag="span" elementSize="small" />;
@@ -85,20 +89,20 @@ function mimeComponent(
       if (elementRef.current === null) {
         return;
       }
-      const created = registry.createRenderer(mimeType);
-      renderer.current = created;
-      slots.put(created, elementRef.current);
+      const newRenderer = registry.createRenderer(mimeType);
+      renderer.current = newRenderer;
+      slots.put(newRenderer, elementRef.current);
       // JupyterLab adds links to printed text some time after drawing it.
       const observer = new MutationObserver(() => {
-        sanitizeInPlace(created.node, options);
+        sanitizeInPlace(newRenderer.node, options);
       });
-      if (mimeType === PRINTED_MIME) {
-        observer.observe(created.node, { childList: true, subtree: true });
+      if (mimeType === PRINTED_MIME_TYPE) {
+        observer.observe(newRenderer.node, { childList: true, subtree: true });
       }
       return () => {
         observer.disconnect();
-        slots.removeWidget(created);
-        created.dispose();
+        slots.removeWidget(newRenderer);
+        newRenderer.dispose();
         renderer.current = null;
       };
     }, []);
@@ -117,7 +121,7 @@ function mimeComponent(
             })
       );
     }, [text]);
-    const dir = mimeType === PRINTED_MIME ? undefined : 'auto';
+    const dir = mimeType === PRINTED_MIME_TYPE ? undefined : 'auto';
     return <div className="plm-Rendered" dir={dir} ref={elementRef} />;
   };
 }
@@ -126,7 +130,7 @@ function mimeComponent(
  * Draws code as the Markdown renderer does, but without HTML, which would have to be sanitised again:
  * a long listing takes a fraction of the time.
  */
-function Highlighted({
+function HighlightedCode({
   text,
   language,
   languages
@@ -145,16 +149,16 @@ function Highlighted({
     code.textContent = text;
     let isGone = false;
     runInFrames(async () => {
-      const coloured = document.createElement('code');
+      const highlighted = document.createElement('code');
       await languages.highlight(
         text,
         language === '' ? null : languages.findBest(language),
-        coloured
+        highlighted
       );
       if (!isGone) {
         // One insertion: each looks through all text around it for its direction.
         const colouredCode = document.createElement('span');
-        colouredCode.append(...coloured.childNodes);
+        colouredCode.append(...highlighted.childNodes);
         code.replaceChildren(colouredCode);
       }
     });
@@ -178,10 +182,10 @@ function Highlighted({
 
 /** Returns code as a Markdown fence that the code cannot close. */
 function asFence(text: string, language: string): string {
-  const longest = Math.max(
+  const longestRun = Math.max(
     2,
     ...(text.match(/`+/g) ?? []).map(run => run.length)
   );
-  const fence = '`'.repeat(longest + 1);
+  const fence = '`'.repeat(longestRun + 1);
   return `${fence}${language}\n${text}\n${fence}`;
 }

@@ -48,7 +48,7 @@ async function errorAfter<T extends CommandType>(
 }
 
 /** Sends a command about the session; an error is reported. */
-function send<T extends CommandType>(
+function sendAndReport<T extends CommandType>(
   target: ICommandTarget,
   type: T,
   fields?: CommandFields<T>
@@ -65,7 +65,7 @@ export function answerActions(target: ICommandTarget): IAnswerActions {
     reply: (ask_id, answer, feedback, scope) => {
       // An approval carries the decisions on single changes that were made before.
       const cells = [...pendingDecisions.of(ask_id).values()];
-      send(target, 'reply', {
+      sendAndReport(target, 'reply', {
         ask_id,
         answer,
         feedback,
@@ -75,7 +75,10 @@ export function answerActions(target: ICommandTarget): IAnswerActions {
       pendingDecisions.forget(ask_id);
     },
     answer: (question_id, answers) => {
-      send(target, 'answer', { question_id, answers: answers ?? undefined });
+      sendAndReport(target, 'answer', {
+        question_id,
+        answers: answers ?? undefined
+      });
     }
   };
 }
@@ -87,9 +90,11 @@ export function cellReviewActions(
     decide: async (changes, verdict) => {
       const { session } = target;
       const problems: string[] = [];
-      for (const ofCall of changesByCall(changes, verdict)) {
-        const [{ ask, call, count } = { call: '', count: 0 }] = ofCall;
-        const decisions = ofCall.map(change => decisionOf(change, verdict));
+      for (const callChanges of changesByCall(changes, verdict)) {
+        const [{ ask, call, count } = { call: '', count: 0 }] = callChanges;
+        const decisions = callChanges.map(change =>
+          decisionOf(change, verdict)
+        );
         if (ask === undefined) {
           const outcome = await target.link?.outcome('review-cells', {
             session,
@@ -133,8 +138,8 @@ function changesByCall(
   for (const change of changes) {
     calls.set(change.call, [...(calls.get(change.call) ?? []), change]);
   }
-  const ordered = [...calls.values()];
-  return accept ? ordered : ordered.reverse();
+  const changesOfCalls = [...calls.values()];
+  return accept ? changesOfCalls : changesOfCalls.reverse();
 }
 
 function decisionOf(
@@ -152,7 +157,7 @@ function decisionOf(
 export function turnActions(target: ICommandTarget): ITurnActions {
   return {
     stop: () => {
-      send(target, 'cancel');
+      sendAndReport(target, 'cancel');
     },
     retry: () => errorAfter(target, 'retry'),
     retryTurn: async (turn, overwrite, choice) => {
@@ -180,7 +185,7 @@ export function heldRequestActions(
 ): IHeldRequestActions {
   return {
     release: hold => {
-      send(target, 'release', { hold });
+      sendAndReport(target, 'release', { hold });
     },
     askForAnotherSummary: hold =>
       errorAfter(target, 'another-summary', { hold }),
@@ -189,7 +194,7 @@ export function heldRequestActions(
       errorAfter(target, 'policy', { hold, words: [`${name}=${value}`] }),
     changeLimit: (usd, tokens) => errorAfter(target, 'budget', { usd, tokens }),
     setStepMode: on => {
-      send(target, 'step', { on });
+      sendAndReport(target, 'step', { on });
     }
   };
 }
@@ -197,13 +202,13 @@ export function heldRequestActions(
 export function compactionActions(target: ICommandTarget): ICompactionActions {
   return {
     compact: () => {
-      send(target, 'compact');
+      sendAndReport(target, 'compact');
     }
   };
 }
 
 export function revertActions(target: ICommandTarget): IRevertActions {
-  const run = async (
+  const runAction = async (
     action: 'preview' | 'revert' | 'unrevert' | 'cleanup',
     message = '',
     overwrite: readonly string[] = []
@@ -216,10 +221,10 @@ export function revertActions(target: ICommandTarget): IRevertActions {
     return { error: outcome?.error, revert: outcome?.answer?.revert };
   };
   return {
-    preview: message => run('preview', message),
-    revert: (message, overwrite) => run('revert', message, overwrite),
-    unrevert: () => run('unrevert'),
-    cleanup: () => run('cleanup')
+    preview: message => runAction('preview', message),
+    revert: (message, overwrite) => runAction('revert', message, overwrite),
+    unrevert: () => runAction('unrevert'),
+    cleanup: () => runAction('cleanup')
   };
 }
 

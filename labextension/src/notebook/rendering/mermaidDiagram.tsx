@@ -8,22 +8,22 @@ import type { IRenderMime } from '@jupyterlab/rendermime';
 import { useEffect, useState } from 'react';
 import { unlessGone } from '../../views/dom/effects';
 
-const KIND =
+const DIAGRAM_KIND =
   /^\s*(?:flowchart|graph|sequenceDiagram|classDiagram|stateDiagram(?:-v2)?|erDiagram|gantt|pie|timeline|mindmap|journey|quadrantChart|gitGraph)\b/;
 
 /** Words, arrows and brackets; no tag, entity, directive, property, macro or URL. */
-const PLAIN =
+const PLAIN_TEXT =
   /^(?:[\p{L}\p{M}\p{N}\s_\-=>|()[\]{}.,;:+*?'"/~^]|<(?=[-|=.o<]))*$/u;
 const COMMANDS =
   /\/\/|::|^\s*---|url\s*\(|\b(?:click|href|links?|style|classDef|linkStyle|callback|import)\b|\b(?:https?|data|javascript)\s*:/im;
-const MAX_CHARS = 8_000;
+const MAX_DIAGRAM_CHARS = 8_000;
 
 /** Returns whether a diagram consists only of shapes, lines and words. */
 export function isPlainDiagram(text: string): boolean {
   return (
-    text.length <= MAX_CHARS &&
-    KIND.test(text) &&
-    PLAIN.test(text) &&
+    text.length <= MAX_DIAGRAM_CHARS &&
+    DIAGRAM_KIND.test(text) &&
+    PLAIN_TEXT.test(text) &&
     !COMMANDS.test(text)
   );
 }
@@ -36,18 +36,18 @@ export function Diagram({
   text: string;
   parser: IRenderMime.IMarkdownParser;
 }) {
-  const [picture, setPicture] = useState('');
+  const [imageUrl, setImageUrl] = useState('');
   useEffect(
-    () => unlessGone(renderDiagram(text, parser), setPicture),
+    () => unlessGone(renderDiagram(text, parser), setImageUrl),
     [text, parser]
   );
   // An SVG inside an image element loads nothing and runs nothing.
-  return picture === '' ? null : (
-    <img className="plm-Diagram" src={picture} alt={text} />
+  return imageUrl === '' ? null : (
+    <img className="plm-Diagram" src={imageUrl} alt={text} />
   );
 }
 
-const SVG = 'data:image/svg+xml,';
+const SVG_URL_START = 'data:image/svg+xml,';
 
 async function renderDiagram(
   text: string,
@@ -56,7 +56,9 @@ async function renderDiagram(
   try {
     const html = await parser.render(`\`\`\`mermaid\n${text}\n\`\`\``);
     const page = new DOMParser().parseFromString(html, 'text/html');
-    const image = page.querySelector(`.jp-RenderedMermaid img[src^="${SVG}"]`);
+    const image = page.querySelector(
+      `.jp-RenderedMermaid img[src^="${SVG_URL_START}"]`
+    );
     return image?.getAttribute('src') ?? '';
   } catch {
     return '';

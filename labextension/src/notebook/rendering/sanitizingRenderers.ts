@@ -46,10 +46,10 @@ function carefulTypesetter(
   ourOptions: ISanitizeOptions
 ): IRenderMime.ILatexTypesetter {
   return {
-    typeset: drawn => {
-      sanitizeInPlace(drawn, ourOptions);
+    typeset: element => {
+      sanitizeInPlace(element, ourOptions);
       return typesetAdded(
-        drawn,
+        element,
         element => inner.typeset(element),
         added => {
           sanitizeInPlace(added, ourOptions);
@@ -60,7 +60,7 @@ function carefulTypesetter(
 }
 
 /** A possible opening of a code fence, followed by the language of a diagram. */
-const DIAGRAM = /([`~]{3}[^\S\n]*)mermaid(?=[^\S\n]*(?:\n|$))/gi;
+const DIAGRAM_FENCE = /([`~]{3}[^\S\n]*)mermaid(?=[^\S\n]*(?:\n|$))/gi;
 
 /**
  * Wraps a Markdown parser: diagrams stay code.
@@ -72,6 +72,7 @@ function diagramFreeParser(
   inner: IRenderMime.IMarkdownParser
 ): IRenderMime.IMarkdownParser {
   return {
-    render: source => inner.render(source.replace(DIAGRAM, '$1mermaid code'))
+    render: source =>
+      inner.render(source.replace(DIAGRAM_FENCE, '$1mermaid code'))
   };
 }

@@ -81,7 +81,7 @@ export interface IOtherPlaces {
   inspect: (target: IInspectorTarget) => void;
 }
 
-const NOWHERE: IOtherPlaces = {
+const NO_OTHER_PLACES: IOtherPlaces = {
   showPanel: () => undefined,
   inspect: () => undefined
 };
@@ -139,9 +139,9 @@ class SegmentWidget extends ButtonKeysWidget implements IRenderMime.IRenderer {
               {this._host.words.__('This output of the agent cannot be read.')}
             </p>
           ) : this._link === null ? (
-            <Saved segment={segment} outputs={this._outputs} />
+            <SavedSegment segment={segment} outputs={this._outputs} />
           ) : (
-            <Live
+            <LiveSegment
               segment={segment}
               outputs={this._outputs}
               link={this._link}
@@ -174,7 +174,7 @@ class SegmentWidget extends ButtonKeysWidget implements IRenderMime.IRenderer {
 }
 
 /** Renders a segment as it was saved. */
-function Saved({
+function SavedSegment({
   segment,
   outputs: readable
 }: {
@@ -192,12 +192,15 @@ function useTurnOutputs(
   { subscribe, getSnapshot }: CellOutputs,
   segment: ISegment
 ): [outputs: TurnOutputs, place: number] {
-  const all = useSyncExternalStore(subscribe, getSnapshot);
-  return useMemo(() => outputsOfTurn(all, segment), [all, segment]);
+  const cellOutputs = useSyncExternalStore(subscribe, getSnapshot);
+  return useMemo(
+    () => outputsOfTurn(cellOutputs, segment),
+    [cellOutputs, segment]
+  );
 }
 
 /** Renders a segment from the store, as far as the store is newer than the saved data. */
-function Live({
+function LiveSegment({
   segment,
   outputs: readable,
   link,
@@ -210,15 +213,19 @@ function Live({
   cells: IOwnCellActions | null;
   places: IOtherPlaces;
 }) {
-  const [saved, index] = useTurnOutputs(readable, segment);
-  const displayedOf = useMemo(() => displayedSelector(saved), [saved]);
-  const displayed = useSyncExternalStore(link.store.subscribe, () =>
-    displayedOf(link.store.getSnapshot())
+  const [savedOutputs, index] = useTurnOutputs(readable, segment);
+  const selectDisplayed = useMemo(
+    () => displayedSelector(savedOutputs),
+    [savedOutputs]
   );
-  const shown = displayed[index] ?? displayedSegment(segment, UNKNOWN_KERNEL);
+  const displayedSegments = useSyncExternalStore(link.store.subscribe, () =>
+    selectDisplayed(link.store.getSnapshot())
+  );
+  const ownDisplayed =
+    displayedSegments[index] ?? displayedSegment(segment, UNKNOWN_KERNEL);
   const outputs = useMemo(
-    () => displayed.map(shownSegment => shownSegment?.segment ?? null),
-    [displayed]
+    () => displayedSegments.map(shownSegment => shownSegment?.segment ?? null),
+    [displayedSegments]
   );
   const actions = useMemo(() => {
     const target: ICommandTarget = {
@@ -234,7 +241,7 @@ function Live({
       answers: answerActions(target),
       contextEdits: contextEditor(target),
       covered: {
-        showCoveredTurns: (mark: CompactionPart) => {
+        showCoveredTurns: (compaction: CompactionPart) => {
           const { current, sessions } = link.store.getSnapshot();
           const transcript = sessions.get(segment.session)?.transcript;
           if (current === segment.session) {
@@ -243,7 +250,10 @@ function Live({
             open(segment.session);
           }
           shownPlace.set(
-            newestCovered(turnsOf({ entries: transcript?.entries ?? [] }), mark)
+            newestCovered(
+              turnsOf({ entries: transcript?.entries ?? [] }),
+              compaction
+            )
           );
         }
       },
@@ -258,7 +268,7 @@ function Live({
       }
     };
   }, [link, segment, places]);
-  const prompt = useSyncExternalStore(link.store.subscribe, () => {
+  const promptEntry = useSyncExternalStore(link.store.subscribe, () => {
     const { sessions } = link.store.getSnapshot();
     const entries = sessions.get(segment.session)?.transcript.entries;
     return entries?.findLast(({ id }) => id === segment.turn);
@@ -283,39 +293,44 @@ function Live({
   const canResend = useSyncExternalStore(link.store.subscribe, () =>
     isCurrentAndIdle(link.store.getSnapshot(), segment.session)
   );
-  const { messages } = shown.segment;
+  const { messages } = ownDisplayed.segment;
   const fix = useMemo(
-    () => proposedFix(prompt?.message.parts ?? [], messages),
-    [prompt, messages]
+    () => proposedFix(promptEntry?.message.parts ?? [], messages),
+    [promptEntry, messages]
   );
-  const offered = shown.live || shown.canRetry === true ? actions : null;
+  const offeredActions =
+    ownDisplayed.live || ownDisplayed.canRetry === true ? actions : null;
   return (
-    <AnswerActionsProvider value={offered?.answers ?? null}>
-      <TurnActionsProvider value={offered?.turn ?? null}>
-        <SessionOpenerProvider value={offered?.opener ?? null}>
+    <AnswerActionsProvider value={offeredActions?.answers ?? null}>
+      <TurnActionsProvider value={offeredActions?.turn ?? null}>
+        <SessionOpenerProvider value={offeredActions?.opener ?? null}>
           <ContextEditorProvider value={actions.contextEdits}>
             <CoveredTurnsProvider value={actions.covered}>
-              <HeldRequestActionsProvider value={offered?.heldRequests ?? null}>
+              <HeldRequestActionsProvider
+                value={offeredActions?.heldRequests ?? null}
+              >
                 <InspectorOpenerProvider value={actions.inspector}>
                   <CellActionsProvider value={cells}>
                     <ProposedFixProvider
-                      value={shown.reverted === undefined ? fix : null}
+                      value={ownDisplayed.reverted === undefined ? fix : null}
                     >
                       <SegmentView
-                        segment={shown.segment}
+                        segment={ownDisplayed.segment}
                         outputs={outputs}
                         outputIndex={index}
-                        isLive={shown.live}
-                        status={shown.status}
-                        problem={shown.problem}
-                        isInterrupted={shown.interrupted}
-                        strayAsks={shown.strayAsks}
-                        heldRequests={shown.held}
-                        canRetry={shown.canRetry}
-                        revertExtent={shown.reverted}
+                        isLive={ownDisplayed.live}
+                        status={ownDisplayed.status}
+                        problem={ownDisplayed.problem}
+                        isInterrupted={ownDisplayed.interrupted}
+                        strayAsks={ownDisplayed.strayAsks}
+                        heldRequests={ownDisplayed.held}
+                        canRetry={ownDisplayed.canRetry}
+                        revertExtent={ownDisplayed.reverted}
                         hasStopButton
                         buttons={
-                          canResend && shown.reverted === undefined && buttons
+                          canResend &&
+                          ownDisplayed.reverted === undefined &&
+                          buttons
                         }
                       />
                     </ProposedFixProvider>
@@ -368,22 +383,22 @@ function displayedSelector(
   outputs: TurnOutputs
 ): (view: IKernelView) => readonly (IDisplayedSegment | null)[] {
   const id = outputs.find(segment => segment !== null)?.session ?? '';
-  let before: [unknown, unknown] | null = null;
+  let viewBefore: [unknown, unknown] | null = null;
   let lastDisplayed: readonly (IDisplayedSegment | null)[] = [];
   return view => {
     const session = view.sessions.get(id);
-    if (before?.[0] !== session || before?.[1] !== view.link) {
-      before = [session, view.link];
-      const now = outputs.map(segment =>
+    if (viewBefore?.[0] !== session || viewBefore?.[1] !== view.link) {
+      viewBefore = [session, view.link];
+      const newDisplayed = outputs.map(segment =>
         segment === null ? null : displayedSegment(segment, view)
       );
       lastDisplayed =
-        now.length === lastDisplayed.length &&
-        now.every(
+        newDisplayed.length === lastDisplayed.length &&
+        newDisplayed.every(
           (shownSegment, index) => shownSegment === lastDisplayed[index]
         )
           ? lastDisplayed
-          : now;
+          : newDisplayed;
     }
     return lastDisplayed;
   };
@@ -395,7 +410,7 @@ export function segmentFactory(
   words: TranslationBundle,
   languages: IEditorLanguageRegistry | null,
   link: ILink | null = null,
-  places: IOtherPlaces = NOWHERE,
+  places: IOtherPlaces = NO_OTHER_PLACES,
   cellActions: CellActionsOf | null = null
 ): IRenderMime.IRendererFactory {
   return {

@@ -15,12 +15,12 @@ export class SlotLayout extends Layout {
   put(widget: Widget, container: HTMLElement): void {
     this._widgets.add(widget);
     widget.parent = this.parent;
-    const attached = this.parent?.isAttached === true;
-    if (attached) {
+    const isParentAttached = this.parent?.isAttached === true;
+    if (isParentAttached) {
       MessageLoop.sendMessage(widget, Widget.Msg.BeforeAttach);
     }
     container.appendChild(widget.node);
-    if (attached) {
+    if (isParentAttached) {
       MessageLoop.sendMessage(widget, Widget.Msg.AfterAttach);
     }
   }

@@ -36,16 +36,16 @@ import { cellOf } from '../cells/shownCell';
 import { ChangeBarWidget, SourceWidget } from './reviewWidgets';
 
 /** Milliseconds between a change of the notebook and the next look at its review. */
-const PAUSE_MS = 50;
+const UPDATE_DELAY_MS = 50;
 
 /** The class of a cell whose editor is covered by a difference. */
-const COVERED = 'plm-mod-covered';
+const COVERED_CLASS = 'plm-mod-covered';
 
 /** The class of a cell that is to be deleted. */
-const DELETED = 'plm-mod-deleted';
+const DELETED_CLASS = 'plm-mod-deleted';
 
 /** The class of a cell that the agent inserted. */
-const INSERTED = 'plm-mod-inserted';
+const INSERTED_CLASS = 'plm-mod-inserted';
 
 /** What is drawn of one review at one place. */
 interface IDrawnPlace {
@@ -64,24 +64,24 @@ interface IAcceptedRun {
 }
 
 export class NotebookReview {
-  private readonly _drawn = new Map<string, IDrawnPlace>();
+  private readonly _drawnPlaces = new Map<string, IDrawnPlace>();
   private readonly _numbers = new ReviewNumbers();
-  private readonly _voice = document.createElement('div');
+  private readonly _liveRegion = document.createElement('div');
   /** The reviews whose cell shows its own editor. */
-  private readonly _editing = new Set<string>();
+  private readonly _editedKeys = new Set<string>();
   private readonly _problems = new Map<string, string>();
   /** How often the reason of a rejection was asked for by key. */
-  private readonly _rejections = new Map<string, number>();
+  private readonly _reasonRequests = new Map<string, number>();
   /** The cells that run when their change was made, with the source that they then have. */
-  private readonly _runs = new Map<string, IAcceptedRun>();
+  private readonly _acceptedRuns = new Map<string, IAcceptedRun>();
   /** The transcript that was looked at last, and the reviews in it. */
   private _transcript: ITranscript | undefined;
-  private _reviewed: readonly ICellReview[] = [];
+  private _reviews: readonly ICellReview[] = [];
   private _places: readonly IReviewPlace[] = [];
   /** The key of the review that was visited last. */
-  private _current = '';
+  private _currentKey = '';
   /** A cell that was accepted last, and in whose frame it was proposed. */
-  private _followed: { cell: string; frame: string } | null = null;
+  private _acceptedCell: { cell: string; frame: string } | null = null;
   private _timer: ReturnType<typeof setTimeout> | undefined;
   private readonly _disposers: (() => void)[];
 
@@ -93,18 +93,18 @@ export class NotebookReview {
     private readonly _host: IHost,
     private readonly _languages: IEditorLanguageRegistry | null
   ) {
-    this._voice.className = 'plm-Hidden';
-    this._voice.setAttribute('role', 'status');
-    _panel.node.append(this._voice);
+    this._liveRegion.className = 'plm-Hidden';
+    this._liveRegion.setAttribute('role', 'status');
+    _panel.node.append(this._liveRegion);
     const { content, context } = _panel;
     context.model.contentChanged.connect(this._updateSoon);
-    content.stateChanged.connect(this._followMode);
+    content.stateChanged.connect(this._handleModeChange);
     this._disposers = [
       _link.store.subscribe(this._updateSoon),
       pendingDecisions.subscribe(this._updateSoon),
       () => {
         context.model.contentChanged.disconnect(this._updateSoon);
-        content.stateChanged.disconnect(this._followMode);
+        content.stateChanged.disconnect(this._handleModeChange);
       }
     ];
     this._updateSoon();
@@ -115,9 +115,9 @@ export class NotebookReview {
       end();
     });
     clearTimeout(this._timer);
-    this._drawn.forEach(remove);
-    this._drawn.clear();
-    this._voice.remove();
+    this._drawnPlaces.forEach(removeDrawn);
+    this._drawnPlaces.clear();
+    this._liveRegion.remove();
   }
 
   /** The reviews in the order of the notebook, each once. */
@@ -128,16 +128,18 @@ export class NotebookReview {
   }
 
   /** Whether there is anything to decide. */
-  get isOpen(): boolean {
+  get hasReviews(): boolean {
     return this._places.length > 0;
   }
 
   /** Goes to the review that comes so many places later, round the end. */
-  step(by: number): void {
+  step(offset: number): void {
     const { reviews } = this;
-    const at = reviews.findIndex(({ key }) => key === this._current);
-    const from = at < 0 ? (by > 0 ? -1 : 0) : at;
-    const next = reviews.at((from + by) % reviews.length);
+    const currentIndex = reviews.findIndex(
+      ({ key }) => key === this._currentKey
+    );
+    const startIndex = currentIndex < 0 ? (offset > 0 ? -1 : 0) : currentIndex;
+    const next = reviews.at((startIndex + offset) % reviews.length);
     if (next !== undefined) {
       void this._visit(next);
     }
@@ -166,9 +168,9 @@ export class NotebookReview {
   rejectCurrent(): void {
     const review = this._reviewInFocus();
     if (review !== null) {
-      this._rejections.set(
+      this._reasonRequests.set(
         review.key,
-        (this._rejections.get(review.key) ?? 0) + 1
+        (this._reasonRequests.get(review.key) ?? 0) + 1
       );
       void this._visit(review);
       this._update();
@@ -179,18 +181,18 @@ export class NotebookReview {
   acceptAll(): void {
     const { words } = this._host;
     const reviews = this.reviews.filter(review => !isDecided(review));
-    const seen = reviews.filter(
+    const acceptable = reviews.filter(
       review => this._isSeen(review) && this._canBeMade(review)
     );
-    const unseen = reviews.find(review => !seen.includes(review));
-    const done = words._n(
+    const firstLeft = reviews.find(review => !acceptable.includes(review));
+    const outcome = words._n(
       '%1 change accepted.',
       '%1 changes accepted.',
-      seen.length
+      acceptable.length
     );
     void this._actions
       .decide(
-        seen.flatMap(({ changes }) => changes),
+        acceptable.flatMap(({ changes }) => changes),
         { accept: true }
       )
       .then(problem => {
@@ -198,10 +200,10 @@ export class NotebookReview {
           this._announce(problem);
         }
       });
-    if (unseen === undefined) {
-      this._announce(done);
+    if (firstLeft === undefined) {
+      this._announce(outcome);
     } else {
-      void this._visit(unseen, done);
+      void this._visit(firstLeft, outcome);
     }
   }
 
@@ -210,7 +212,7 @@ export class NotebookReview {
     return (
       state === 'open' ||
       (before === now && !isInserted) ||
-      this._drawn.get(key)?.source?.isEndSeen === true
+      this._drawnPlaces.get(key)?.source?.isEndSeen === true
     );
   }
 
@@ -223,22 +225,22 @@ export class NotebookReview {
     );
   }
 
-  private get _cannotBeMade(): string {
+  private get _conflictSentence(): string {
     return this._host.words.__(
       'The cell was changed since the agent read it, so this cannot be made: reject it.'
     );
   }
 
-  private _accept(review: ICellReview, runs = false): void {
+  private _accept(review: ICellReview, runsAfter = false): void {
     if (!this._canBeMade(review)) {
-      this._announce(this._cannotBeMade);
+      this._announce(this._conflictSentence);
     } else if (this._isSeen(review)) {
-      this._decide(review, { accept: true }, runs);
+      this._decide(review, { accept: true }, runsAfter);
     } else {
-      if (this._editing.delete(review.key)) {
+      if (this._editedKeys.delete(review.key)) {
         this._update();
       }
-      this._drawn.get(review.key)?.source?.showEnd();
+      this._drawnPlaces.get(review.key)?.source?.showEnd();
       this._announce(
         this._host.words.__(
           'This is the end of the change. It can now be accepted.'
@@ -250,16 +252,16 @@ export class NotebookReview {
   /** Returns the review of the active cell, else the one that was visited last, else the first. */
   private _reviewInFocus(): ICellReview | null {
     const { reviews } = this;
-    const active = this._panel.content.activeCell?.model.id;
-    const focused = [...this._drawn].find(([, { bar, source }]) =>
+    const activeId = this._panel.content.activeCell?.model.id;
+    const focusedKey = [...this._drawnPlaces].find(([, { bar, source }]) =>
       [bar, source].some(widget =>
         widget?.node.contains(document.activeElement)
       )
     )?.[0];
     return (
-      reviews.find(({ key }) => key === focused) ??
-      reviews.find(({ cell }) => cell === active) ??
-      reviews.find(({ key }) => key === this._current) ??
+      reviews.find(({ key }) => key === focusedKey) ??
+      reviews.find(({ cell }) => cell === activeId) ??
+      reviews.find(({ key }) => key === this._currentKey) ??
       reviews[0] ??
       null
     );
@@ -269,11 +271,11 @@ export class NotebookReview {
     this._timer ??= setTimeout(() => {
       this._timer = undefined;
       this._update();
-    }, PAUSE_MS);
+    }, UPDATE_DELAY_MS);
   };
 
   /** Editing a cell by the notebook's own keys shows its editor. */
-  private readonly _followMode = (
+  private readonly _handleModeChange = (
     _: unknown,
     { name, newValue }: { name: string; newValue: unknown }
   ): void => {
@@ -285,10 +287,10 @@ export class NotebookReview {
       name === 'mode' &&
       newValue === 'edit' &&
       review !== undefined &&
-      !this._editing.has(review.key) &&
-      activeCell?.hasClass(COVERED) === true
+      !this._editedKeys.has(review.key) &&
+      activeCell?.hasClass(COVERED_CLASS) === true
     ) {
-      this._editing.add(review.key);
+      this._editedKeys.add(review.key);
       this._update();
       activeCell.editor?.focus();
     }
@@ -303,63 +305,63 @@ export class NotebookReview {
     const transcript = sessions.get(current ?? '')?.transcript;
     if (transcript !== this._transcript) {
       this._transcript = transcript;
-      this._reviewed = sameReviews(
+      this._reviews = sameReviews(
         transcript === undefined
           ? []
           : reviewsByCell(undecidedChanges(transcript)),
-        this._reviewed
+        this._reviews
       );
     }
     this._places = reviewPlaces(
-      this._reviewed,
+      this._reviews,
       content.widgets.map(({ model }) => model.id)
     );
     this._numbers.assign(this.reviews);
-    const wanted = new Map<string, { place: IReviewPlace; cell: Cell }>();
+    const placesToDraw = new Map<string, { place: IReviewPlace; cell: Cell }>();
     for (const place of this._places) {
       const cell = content.widgets[place.index];
       if (cell?.isPlaceholder() === true) {
         // A cell that was never in view has no content yet.
         void cell.ready.then(this._updateSoon);
       } else if (cell !== undefined) {
-        wanted.set(keyOf(place), { place, cell });
+        placesToDraw.set(keyOf(place), { place, cell });
       }
     }
-    for (const [key, drawn] of this._drawn) {
-      const now = wanted.get(key);
+    for (const [key, drawn] of this._drawnPlaces) {
+      const placeToDraw = placesToDraw.get(key);
       if (
         drawn.bar.isDisposed ||
-        now?.cell !== drawn.cell ||
-        now.place.position !== drawn.position
+        placeToDraw?.cell !== drawn.cell ||
+        placeToDraw.place.position !== drawn.position
       ) {
-        remove(drawn);
-        this._drawn.delete(key);
+        removeDrawn(drawn);
+        this._drawnPlaces.delete(key);
       }
     }
-    for (const [key, { place, cell }] of wanted) {
+    for (const [key, { place, cell }] of placesToDraw) {
       this._draw(key, place, cell);
     }
-    if (this._runs.size > 0) {
+    if (this._acceptedRuns.size > 0) {
       this._runAccepted(
         (transcript?.entries ?? []).flatMap(({ message }) =>
           changesOfMessage(message)
         )
       );
     }
-    this._followInserted();
-    this._rejectGone();
+    this._activateInserted();
+    this._rejectMissing();
   }
 
   /** Makes an inserted cell the active one, in the place of the cell in whose frame it was proposed. */
-  private _followInserted(): void {
+  private _activateInserted(): void {
     const { content } = this._panel;
-    const { _followed: followed } = this;
+    const { _acceptedCell: acceptedCell } = this;
     const index = content.widgets.findIndex(
-      ({ model }) => model.id === followed?.cell
+      ({ model }) => model.id === acceptedCell?.cell
     );
-    if (followed !== null && index >= 0) {
-      this._followed = null;
-      if (content.activeCell?.model.id === followed.frame) {
+    if (acceptedCell !== null && index >= 0) {
+      this._acceptedCell = null;
+      if (content.activeCell?.model.id === acceptedCell.frame) {
         content.deselectAll();
         content.activeCellIndex = index;
       }
@@ -370,18 +372,18 @@ export class NotebookReview {
    * Rejects proposals whose cell a person deleted, once all others of their question are decided: they have no bar, and
    * the question would wait for them.
    */
-  private _rejectGone(): void {
-    const shown = this._places.map(({ review }) => review);
-    const gone = this._reviewed.filter(
+  private _rejectMissing(): void {
+    const placedReviews = this._places.map(({ review }) => review);
+    const missingReviews = this._reviews.filter(
       review =>
         review.state === 'proposed' &&
-        !shown.includes(review) &&
+        !placedReviews.includes(review) &&
         !isDecided(review)
     );
-    for (const { changes } of gone) {
-      const ask = changes.at(-1)?.ask?.id;
-      const others = shown.filter(
-        other => other.changes.at(-1)?.ask?.id === ask
+    for (const { changes } of missingReviews) {
+      const askId = changes.at(-1)?.ask?.id;
+      const others = placedReviews.filter(
+        other => other.changes.at(-1)?.ask?.id === askId
       );
       if (others.length > 0 && others.every(isDecided)) {
         void this._actions.decide(changes, {
@@ -395,16 +397,16 @@ export class NotebookReview {
   private _draw(key: string, place: IReviewPlace, cell: Cell): void {
     const { words } = this._host;
     const { review, isMark } = place;
-    let drawn = this._drawn.get(key);
+    let drawn = this._drawnPlaces.get(key);
     if (drawn === undefined) {
-      const bar = barIn(
+      const bar = insertBar(
         cell,
         place.position,
         new ChangeBarWidget(this._host, this._numbers)
       );
       bar.node.dataset.change = key;
       drawn = { cell, position: place.position, bar, source: null };
-      this._drawn.set(key, drawn);
+      this._drawnPlaces.set(key, drawn);
     }
     if (isMark) {
       const name = nameOf(review, words);
@@ -418,7 +420,7 @@ export class NotebookReview {
     const isGhost = place.position !== 'in';
     const hasDifference =
       isGhost || (!review.isInserted && review.before !== review.now);
-    const isEditing = this._editing.has(review.key);
+    const isEditing = this._editedKeys.has(review.key);
     if (hasDifference && !isEditing) {
       drawn.source ??= this._addSource(drawn, key, cell, isGhost);
       void drawn.source.showSource({
@@ -437,19 +439,19 @@ export class NotebookReview {
     drawn.bar.toggleClass('plm-ChangeGhost', isGhost);
     drawn.bar.node.dataset.action = actionOf(review);
     if (!isGhost) {
-      cell.toggleClass(COVERED, hasDifference && !isEditing);
-      cell.toggleClass(DELETED, review.isDeleted);
-      cell.toggleClass(INSERTED, review.isInserted);
+      cell.toggleClass(COVERED_CLASS, hasDifference && !isEditing);
+      cell.toggleClass(DELETED_CLASS, review.isDeleted);
+      cell.toggleClass(INSERTED_CLASS, review.isInserted);
     }
     drawn.bar.draw(
       review,
       {
         isEditing,
         problem: this._problems.get(review.key) ?? '',
-        note: this._note(review, isGhost ? null : cell),
+        note: this._noteOn(review, isGhost ? null : cell),
         isSeen: this._isSeen(review),
         canBeMade: this._canBeMade(review),
-        rejectionRequests: this._rejections.get(review.key) ?? 0
+        rejectionRequests: this._reasonRequests.get(review.key) ?? 0
       },
       this._barActions(review, isGhost, hasDifference)
     );
@@ -482,7 +484,7 @@ export class NotebookReview {
   }
 
   /** Returns what a person should know of a cell that is not as the change expects it. */
-  private _note(review: ICellReview, cell: Cell | null): string {
+  private _noteOn(review: ICellReview, cell: Cell | null): string {
     const { words } = this._host;
     const expected = review.state === 'proposed' ? review.before : review.now;
     const source = cell?.model.sharedModel.getSource() ?? expected;
@@ -495,7 +497,7 @@ export class NotebookReview {
       );
     }
     return review.state === 'proposed'
-      ? this._cannotBeMade
+      ? this._conflictSentence
       : words.__(
           'The cell was changed since. This shows what the agent made; it can no longer be taken back.'
         );
@@ -522,23 +524,23 @@ export class NotebookReview {
         this._decide(review, { accept: false, reason });
       },
       takeBack: () => {
-        this._runs.delete(review.key);
+        this._acceptedRuns.delete(review.key);
         review.changes.forEach(this._actions.takeBack);
       },
       next: () => {
-        this._current = review.key;
+        this._currentKey = review.key;
         this.step(1);
       },
       previous: () => {
-        this._current = review.key;
+        this._currentKey = review.key;
         this.step(-1);
       },
       ...(isGhost || !hasDifference
         ? {}
         : {
             toggleEditor: () => {
-              if (!this._editing.delete(review.key)) {
-                this._editing.add(review.key);
+              if (!this._editedKeys.delete(review.key)) {
+                this._editedKeys.add(review.key);
               }
               this._update();
             }
@@ -564,38 +566,46 @@ export class NotebookReview {
   private _decide(
     review: ICellReview,
     verdict: IChangeVerdict,
-    runs = false
+    runsAfter = false
   ): void {
     const { words } = this._host;
-    const shown = this._drawn.get(review.key)?.source?.source ?? review.now;
+    const drawnSource =
+      this._drawnPlaces.get(review.key)?.source?.source ?? review.now;
     const isPart =
-      verdict.accept && review.changes.length === 1 && shown !== review.now;
-    const decided = isPart ? { ...verdict, source: shown } : verdict;
-    const source = decided.source ?? review.now;
-    if (runs) {
+      verdict.accept &&
+      review.changes.length === 1 &&
+      drawnSource !== review.now;
+    const fullVerdict = isPart ? { ...verdict, source: drawnSource } : verdict;
+    const source = fullVerdict.source ?? review.now;
+    if (runsAfter) {
       const call = review.changes.at(-1)?.call ?? '';
-      this._runs.set(review.key, { call, cell: review.cell, source });
+      this._acceptedRuns.set(review.key, { call, cell: review.cell, source });
     }
     this._problems.delete(review.key);
     const { reviews } = this;
-    const at = reviews.indexOf(review);
-    const others = [...reviews.slice(at + 1), ...reviews.slice(0, at)];
+    const reviewIndex = reviews.indexOf(review);
+    const others = [
+      ...reviews.slice(reviewIndex + 1),
+      ...reviews.slice(0, reviewIndex)
+    ];
     const next = others.find(other => !isDecided(other));
-    const done = verdict.accept ? words.__('Accepted.') : words.__('Rejected.');
+    const outcome = verdict.accept
+      ? words.__('Accepted.')
+      : words.__('Rejected.');
     if (next === undefined) {
-      this._announce(done);
+      this._announce(outcome);
       this._panel.content.node.focus();
-      const frame = this._drawn.get(review.key)?.cell.model.id;
-      this._followed =
+      const frame = this._drawnPlaces.get(review.key)?.cell.model.id;
+      this._acceptedCell =
         verdict.accept && review.isInserted && frame !== undefined
           ? { cell: review.cell, frame }
           : null;
     } else {
-      void this._visit(next, done);
+      void this._visit(next, outcome);
     }
-    void this._actions.decide(review.changes, decided).then(problem => {
+    void this._actions.decide(review.changes, fullVerdict).then(problem => {
       if (problem !== '') {
-        this._runs.delete(review.key);
+        this._acceptedRuns.delete(review.key);
         this._problems.set(review.key, problem);
         this._announce(problem);
         this._updateSoon();
@@ -606,26 +616,26 @@ export class NotebookReview {
   /** Runs the cells whose change was accepted and made. */
   private _runAccepted(changes: readonly IReviewedChange[]): void {
     const { content, sessionContext } = this._panel;
-    for (const [key, { call, cell: id, source }] of this._runs) {
+    for (const [key, { call, cell: id, source }] of this._acceptedRuns) {
       // The numbers of a call's changes differ before and after its question.
       const state = changes.findLast(
         reviewed => reviewed.call === call && reviewed.change.cell === id
       )?.change.state;
       const cell = cellOf(this._panel, id);
       if (state === 'rejected') {
-        this._runs.delete(key);
+        this._acceptedRuns.delete(key);
       } else if (
         state === 'accepted' &&
         cell?.model.sharedModel.getSource() === source
       ) {
-        this._runs.delete(key);
+        this._acceptedRuns.delete(key);
         void this._runCells(content, [cell], sessionContext);
       }
     }
   }
 
-  /** Scrolls to a review and puts the keyboard into its bar; announces both what was `done` before and the review. */
-  private async _visit(review: ICellReview, done = ''): Promise<void> {
+  /** Scrolls to a review and puts the keyboard into its bar; announces both what was `outcome` before and the review. */
+  private async _visit(review: ICellReview, outcome = ''): Promise<void> {
     const { words } = this._host;
     const { content } = this._panel;
     const place = this._places.find(
@@ -635,11 +645,11 @@ export class NotebookReview {
     if (place === undefined || cell === undefined) {
       return;
     }
-    this._current = review.key;
+    this._currentKey = review.key;
     const { reviews } = this;
     this._announce(
       [
-        done,
+        outcome,
         words.__(
           'Change %1 of %2: %3, %4.',
           reviews.indexOf(review) + 1,
@@ -655,7 +665,7 @@ export class NotebookReview {
     await content.scrollToItem(place.index, 'smart');
     await cell.ready;
     this._update();
-    const bar = this._drawn.get(review.key)?.bar.node;
+    const bar = this._drawnPlaces.get(review.key)?.bar.node;
     bar?.scrollIntoView({ block: 'nearest' });
     // The field for a reason takes the keyboard itself.
     if (bar?.querySelector('input') === null) {
@@ -664,7 +674,7 @@ export class NotebookReview {
   }
 
   private _announce(text: string): void {
-    this._voice.textContent = text;
+    this._liveRegion.textContent = text;
   }
 }
 
@@ -695,17 +705,21 @@ function actionOf(review: ICellReview): string {
 }
 
 /** Puts a bar above a cell's input, or as a ghost's above or below the cell; returns it. */
-function barIn(
+function insertBar(
   cell: Cell,
   position: IReviewPlace['position'],
   bar: ChangeBarWidget
 ): ChangeBarWidget {
   const layout = cell.layout as PanelLayout;
   const { widgets } = layout;
-  const input = widgets.findIndex(widget =>
+  const inputIndex = widgets.findIndex(widget =>
     widget.hasClass('jp-Cell-inputWrapper')
   );
-  const indexes = { in: Math.max(0, input), above: 0, below: widgets.length };
+  const indexes = {
+    in: Math.max(0, inputIndex),
+    above: 0,
+    below: widgets.length
+  };
   layout.insertWidget(indexes[position], bar);
   return bar;
 }
@@ -713,17 +727,17 @@ function barIn(
 /** Puts a source before a cell's editor; the active cell's input also holds a toolbar, so places are not fixed. */
 function insertBeforeEditor({ inputArea }: Cell, source: Widget): void {
   const layout = inputArea?.layout as PanelLayout | undefined;
-  const editor = layout?.widgets.findIndex(widget =>
+  const editorIndex = layout?.widgets.findIndex(widget =>
     widget.hasClass('jp-InputArea-editor')
   );
-  layout?.insertWidget(editor ?? 0, source);
+  layout?.insertWidget(editorIndex ?? 0, source);
 }
 
-function remove({ bar, cell, position, source }: IDrawnPlace): void {
+function removeDrawn({ bar, cell, position, source }: IDrawnPlace): void {
   bar.dispose();
   source?.dispose();
   if (position === 'in' && !cell.isDisposed) {
-    [COVERED, DELETED, INSERTED].forEach(name => {
+    [COVERED_CLASS, DELETED_CLASS, INSERTED_CLASS].forEach(name => {
       cell.removeClass(name);
     });
   }

@@ -52,7 +52,7 @@ export function addReviewCommands(
       describedBy: { args: { type: 'object', properties: {} } },
       label,
       caption,
-      isEnabled: () => front()?.isOpen === true,
+      isEnabled: () => front()?.hasReviews === true,
       execute: () => {
         const { currentWidget } = tracker;
         const review = front();

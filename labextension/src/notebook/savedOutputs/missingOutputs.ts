@@ -12,7 +12,7 @@ import {
 import { showCellAt } from '../cells/shownCell';
 
 /** Milliseconds between a change of the notebook and the next reading of its cells. */
-const PAUSE_MS = 250;
+const READ_DELAY_MS = 250;
 
 /**
  * Observes which answers the cells of the active notebook show.
@@ -24,7 +24,7 @@ export class CellObserver {
   private _cells: readonly ICellContents[] | null = null;
   private _timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly _changed: () => void) {}
+  constructor(private readonly _onCellsChange: () => void) {}
 
   /** Observes another notebook, or none. */
   follow(panel: NotebookPanel | null): void {
@@ -32,12 +32,12 @@ export class CellObserver {
       return;
     }
     if (this._panel?.isDisposed === false) {
-      this._panel.context.model.contentChanged.disconnect(this._onChange);
+      this._panel.context.model.contentChanged.disconnect(this._readSoon);
     }
     this._stopTimer();
     this._panel = panel;
     this._cells = null;
-    panel?.context.model.contentChanged.connect(this._onChange);
+    panel?.context.model.contentChanged.connect(this._readSoon);
   }
 
   /** The code cells; null when the notebook is not writable. */
@@ -63,12 +63,12 @@ export class CellObserver {
     this.follow(null);
   }
 
-  private readonly _onChange = (): void => {
+  private readonly _readSoon = (): void => {
     this._timer ??= setTimeout(() => {
       this._stopTimer();
       this._cells = null;
-      this._changed();
-    }, PAUSE_MS);
+      this._onCellsChange();
+    }, READ_DELAY_MS);
   };
 
   private _stopTimer(): void {

@@ -28,7 +28,7 @@ import {
 const OUTPUT_WAIT_MS = 1500;
 
 /** Milliseconds in which a kernel that restarts may still say how its turn ended, and the next one answer. */
-const RESTART_MS = 10_000;
+const MAX_RESTART_MS = 10_000;
 
 /** Keeps the outputs of a notebook complete; returns a function that stops this. */
 export function completeOutputs(
@@ -39,8 +39,8 @@ export function completeOutputs(
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isWorking = false;
   let wasReady = false;
-  let before = link.state;
-  let restarting: ReturnType<typeof setTimeout> | undefined;
+  let stateBefore = link.state;
+  let restartTimer: ReturnType<typeof setTimeout> | undefined;
   const completeStale = () => {
     if (!isWorking && !panel.isDisposed) {
       isWorking = true;
@@ -52,25 +52,25 @@ export function completeOutputs(
       });
     }
   };
-  const interrupt = () => {
-    clearTimeout(restarting);
-    restarting = undefined;
+  const markInterrupted = () => {
+    clearTimeout(restartTimer);
+    restartTimer = undefined;
     if (wasReady && link.state !== 'ready' && !panel.isDisposed) {
       wasReady = false;
       writeInterrupted(panel, link, words);
     }
   };
   const unsubscribe = link.store.subscribe(() => {
-    if (before !== link.state) {
-      if (before === 'ready') {
+    if (stateBefore !== link.state) {
+      if (stateBefore === 'ready') {
         wasReady = true;
       }
-      before = link.state;
+      stateBefore = link.state;
     }
     if (link.state === 'absent' || link.state === 'dead') {
-      interrupt();
+      markInterrupted();
     } else if (link.state === 'connecting' && wasReady) {
-      restarting ??= setTimeout(interrupt, RESTART_MS);
+      restartTimer ??= setTimeout(markInterrupted, MAX_RESTART_MS);
     }
     clearTimeout(timer);
     if (link.state === 'ready' && !isCurrentBusy(link)) {
@@ -79,16 +79,16 @@ export function completeOutputs(
   });
   return () => {
     unsubscribe();
-    clearTimeout(restarting);
+    clearTimeout(restartTimer);
     clearTimeout(timer);
   };
 }
 
 async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
-  const stale = [...segmentsOfIdleSessions(panel, link)].filter(
+  const staleSegments = [...segmentsOfIdleSessions(panel, link)].filter(
     ([{ segment }, { transcript }]) => isStale(segment, transcript)
   );
-  for (const [saved] of stale) {
+  for (const [saved] of staleSegments) {
     const { segment } = saved;
     const { answer } = await link.outcome('close', {
       session: segment.session,
@@ -105,7 +105,7 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
 }
 
 /** The line of an unfinished call in the kernel's output (its symbols are in render/content/phrases.py). */
-const RUNNING =
+const RUNNING_CALL_PATTERN =
   /^[◐○]( .* · )(\*?)(?:running|being written|pending)\2(?= · |$)/gm;
 
 /**
@@ -148,15 +148,18 @@ export function interruptedBundle(
 ): Record<string, PartialJSONValue> {
   const withStatus = (
     text: PartialJSONValue | undefined,
-    from: string,
-    to: string
+    statusBefore: string,
+    newStatus: string
   ) => {
-    const written = savedText(text);
-    const content = written.endsWith(from)
-      ? written.slice(0, written.length - from.length).trimEnd()
-      : written;
-    const interrupted = content.replace(RUNNING, '■$1$2interrupted$2');
-    return interrupted === '' ? to : `${interrupted}\n\n${to}`;
+    const textBefore = savedText(text);
+    const content = textBefore.endsWith(statusBefore)
+      ? textBefore.slice(0, textBefore.length - statusBefore.length).trimEnd()
+      : textBefore;
+    const newContent = content.replace(
+      RUNNING_CALL_PATTERN,
+      '■$1$2interrupted$2'
+    );
+    return newContent === '' ? newStatus : `${newContent}\n\n${newStatus}`;
   };
   const segment = data[SEGMENT_MIME] as Record<string, PartialJSONValue>;
   const withoutStars = (line: string) => line.replace(/^\*+|\*+$/g, '');
@@ -204,12 +207,12 @@ function writeBundle(
   { cell, segment }: ISavedSegment,
   bundle: Record<string, PartialJSONValue>
 ): void {
-  for (const { segment: present, change } of segmentsInCell(cell)) {
+  for (const { segment: presentSegment, change } of segmentsInCell(cell)) {
     if (
-      isWhole(present) === isWhole(segment) &&
-      present.turn === segment.turn &&
-      present.start?.part === segment.start?.part &&
-      present.start?.offset === segment.start?.offset
+      isWhole(presentSegment) === isWhole(segment) &&
+      presentSegment.turn === segment.turn &&
+      presentSegment.start?.part === segment.start?.part &&
+      presentSegment.start?.offset === segment.start?.offset
     ) {
       change(() => bundle);
       return;

@@ -62,8 +62,11 @@ export function* segmentsInCell(cell: ICodeCellModel): Iterable<ISavedSegment> {
         cell,
         segment,
         change: make => {
-          const saved = output.toJSON();
-          outputs.set(index, { ...saved, data: make(saved.data as Data) });
+          const outputData = output.toJSON();
+          outputs.set(index, {
+            ...outputData,
+            data: make(outputData.data as Data)
+          });
         }
       };
     }

@@ -36,7 +36,7 @@ export interface IInspectorSource {
   /** Returns the source of a session that a call started; null where a report does not hold it. */
   ofSubagent?(session: string): IInspectorSource | null;
   /** A sentence while the kernel is busy and cannot answer. */
-  readonly waits?: string;
+  readonly waitSentence?: string;
 }
 
 /**

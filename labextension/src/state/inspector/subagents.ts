@@ -73,8 +73,8 @@ export function subagentSource(
   return {
     ask: query => source.ask({ ...query, subagent: session }),
     subscribe: changed => source.subscribe?.(changed) ?? (() => undefined),
-    get waits(): string | undefined {
-      return source.waits;
+    get waitSentence(): string | undefined {
+      return source.waitSentence;
     }
   };
 }

@@ -150,7 +150,7 @@ function InspectedView(props: IInspectedViewProps) {
   useRenumberedItem(view, shownPlace);
   if (view === null || view.requests.id.length === 0) {
     const waitingSentence =
-      props.source.waits ?? words.__('Reading the session…');
+      props.source.waitSentence ?? words.__('Reading the session…');
     const emptySentence = view?.own
       ? words.__('The session has no requests yet: ask something first.')
       : words.__('The session holds no request.');

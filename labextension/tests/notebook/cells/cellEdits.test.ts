@@ -32,7 +32,7 @@ function notebook(...sources: string[]) {
   const actions = cellEdits(
     {
       notebook: () => panel as unknown as NotebookPanel,
-      index: () => 0
+      indexAbove: () => 0
     },
     runCells,
     HOST.words

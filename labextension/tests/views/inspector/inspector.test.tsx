@@ -194,7 +194,7 @@ describe('the timeline', () => {
           query.ask === 'track'
             ? new Promise(() => undefined)
             : source.ask(query),
-        waits: 'It waits for the kernel.'
+        waitSentence: 'It waits for the kernel.'
       },
       PI
     );
@@ -209,7 +209,7 @@ describe('the timeline', () => {
       {
         ask: query =>
           isBusy ? new Promise(() => undefined) : source.ask(query),
-        get waits() {
+        get waitSentence() {
           return isBusy ? 'It waits for the kernel.' : undefined;
         }
       },

@@ -100,7 +100,7 @@ export function TextSearch() {
             </StepButton>
             <span className="plm-Muted" role="status">
               {isWaiting
-                ? (source.waits ?? words.__('Reading…'))
+                ? (source.waitSentence ?? words.__('Reading…'))
                 : answer?.error || matchWords(searchedTexts, rowIndex, words)}
             </span>
           </div>

@@ -83,7 +83,7 @@ export const PolicyControls = memo(function PolicyControls({
         </span>
       )}
       <span className="plm-Muted" role="status">
-        {stateText(policyTrack, source.waits ?? '', words)}
+        {stateText(policyTrack, source.waitSentence ?? '', words)}
       </span>
       {stops === undefined && (
         <Disclosure
