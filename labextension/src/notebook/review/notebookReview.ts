@@ -525,11 +525,11 @@ export class NotebookReview {
         this._runs.delete(review.key);
         review.changes.forEach(this._actions.takeBack);
       },
-      next: () => {
+      showNext: () => {
         this._current = review.key;
         this.step(1);
       },
-      previous: () => {
+      showPrevious: () => {
         this._current = review.key;
         this.step(-1);
       },

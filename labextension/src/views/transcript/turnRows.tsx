@@ -67,7 +67,7 @@ interface ITurnPageProps {
   isLive: boolean;
   /** Whether its last turn can be retried. */
   canRetry: boolean;
-  reverted: IRevertedMessages | null;
+  activeRevert: IRevertedMessages | null;
 }
 
 /** Draws a page of turns; until it is rendered, an empty element of its height. */
@@ -77,7 +77,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
     isNewest,
     isLive,
     canRetry,
-    reverted
+    activeRevert
   } = props;
   const { elementRef, near } = useNearViewport<HTMLDivElement>(() => isNewest);
   const [wasRendered, setWasRendered] = useState(near);
@@ -126,7 +126,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
             isLive={isLive && index === turns.length - 1}
             canRetry={canRetry && index === turns.length - 1}
             revertExtent={revertedExtent(
-              reverted,
+              activeRevert,
               turn.entries.map(({ id }) => id)
             )}
           />
