@@ -12,7 +12,7 @@ export function HeldRequestCost({ request }: { request: ProposedRequest }) {
   const { words } = useHost();
   const { cache, cost, cost_cold: coldCost, now: proposedAt } = request;
   const now = useNow(SECOND_MS);
-  // The clocks of kernel and page may differ, so that the time since the proposal arrived is counted.
+  // The clocks of kernel and page may differ: only the time since the proposal arrived is counted.
   const [arrival, setArrival] = useState({ proposedAt, pageTime: now });
   if (arrival.proposedAt !== proposedAt) {
     setArrival({ proposedAt, pageTime: now });
@@ -44,7 +44,7 @@ export function HeldRequestCost({ request }: { request: ProposedRequest }) {
   );
 }
 
-/** Draws until when the provider keeps the prompt: for certain, at the most, or not known. */
+/** Draws how long the provider still keeps the prompt: for certain, at the most, or not known. */
 function Cooling({ cache, now }: { cache: CacheForecast; now: number }) {
   const { words } = useHost();
   const { cools_at: coolsAt, cold_at: coldAt } = cache;

@@ -19,11 +19,11 @@ export interface IChangeBarState {
   problem: string;
   /** A remark, as that the cell was changed since; empty for none. */
   note: string;
-  /** Whether it was on the screen to its end, and can be accepted. */
+  /** Whether the change was on the screen to its end, and can be accepted. */
   isSeen: boolean;
-  /** Whether its cell is as the change expects it. */
+  /** Whether the cell is as the change expects it. */
   canBeMade: boolean;
-  /** How often the reason of a rejection was asked for by key. */
+  /** How often the user began a rejection by key. */
   rejectionRequests: number;
 }
 
@@ -146,8 +146,8 @@ export function ChangeBar(props: {
 }
 
 /**
- * Draws the number of a review between the ways to its neighbours. It is all of a bar that is drawn again when another
- * review is decided; off the screen it keeps the number of before, since the browser would lay each cell out again.
+ * Draws the number of a review between buttons to its neighbours. Only this part of a bar is drawn again when another
+ * review is decided; off the screen it keeps its old number, since the browser would lay each cell out again.
  */
 function ChangeNumber(props: {
   reviewKey: string;

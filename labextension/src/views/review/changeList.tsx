@@ -52,15 +52,15 @@ export function ChangeList(props: {
   const undecidedChanges = useChangesWithoutDecision(
     isReverted ? [] : changesWithAsks.filter(isUndecided)
   );
-  // What is only proposed is accepted by those who could read it: the question's own buttons say so.
+  // A proposed change is accepted only by a reader who saw it to its end, as by the question's own buttons.
   const canAccept =
     isSeen || undecidedChanges.every(({ ask }) => ask === undefined);
   const latestRef = useLatest({ actions, changesWithAsks });
   const decide = useCallback<Decide>(
-    (decided, verdict) => {
+    (decidedChanges, verdict) => {
       const { actions: latestActions, changesWithAsks: allChanges } =
         latestRef.current;
-      const decidedKeys = new Set(decided.map(({ key }) => key));
+      const decidedKeys = new Set(decidedChanges.map(({ key }) => key));
       // The next row with a button gets the keyboard, since this one loses its buttons.
       const firstIndex = allChanges.findIndex(({ key }) =>
         decidedKeys.has(key)
@@ -72,7 +72,7 @@ export function ChangeList(props: {
           isUndecided(reviewedChange)
       );
       focusRow(listRef.current, nextChange);
-      void latestActions?.decide(decided, verdict).then(setProblem);
+      void latestActions?.decide(decidedChanges, verdict).then(setProblem);
     },
     [latestRef]
   );

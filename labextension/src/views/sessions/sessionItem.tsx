@@ -53,7 +53,7 @@ export function SessionItem(props: ISessionItemProps) {
     setOpenAction('nothing');
     moreButtonRef.current?.focus();
   };
-  /** Waits for an action; the list is requested again when it succeeded. */
+  /** Closes the actions; the list is requested again when the chosen one succeeded. */
   const closeAndWait = (outcome: Promise<string>) => {
     closeActions();
     void outcome.then(problem => {

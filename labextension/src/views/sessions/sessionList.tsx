@@ -137,11 +137,11 @@ function useSessionPage(
   const sessionActions = useSessionActions();
   const [page, setPage] = useState<ISessionPage | null>(null);
   const [reloadCount, setReloadCount] = useState(0);
-  const newestQuery = useRef(0);
+  const newestQueryRef = useRef(0);
   useEffect(() => {
-    const queryNumber = ++newestQuery.current;
+    const queryNumber = ++newestQueryRef.current;
     const showPage = (nextPage: ISessionPage) => {
-      if (queryNumber === newestQuery.current) {
+      if (queryNumber === newestQueryRef.current) {
         setPage(nextPage);
       }
     };
@@ -161,11 +161,11 @@ function useSessionPage(
     return { page, fetchMore: null, reload };
   }
   const fetchMore = () => {
-    const queryNumber = newestQuery.current;
+    const queryNumber = newestQueryRef.current;
     void sessionActions
       .list({ words: query, archived: showsArchived, cursor })
       .then(nextPage => {
-        if (queryNumber === newestQuery.current) {
+        if (queryNumber === newestQueryRef.current) {
           setPage({ ...nextPage, rows: [...page.rows, ...nextPage.rows] });
         }
       });

@@ -123,7 +123,7 @@ function saveAsFile(content: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
-  // Not its secret name, which stays with the page.
+  // The secret name of the page is not that of the copy.
   link.download = 'session.html';
   link.click();
   setTimeout(() => {

@@ -33,11 +33,11 @@ export function SessionSearch(props: ISessionSearchProps) {
   const [query, setQuery] = useState('');
   const fieldRef = useRef<HTMLInputElement>(null);
   const hits = useHits(turns, query);
-  /** The occurrence that the reader went to; null while it is the first from where the reader was. */
+  /** The index of the occurrence that the reader chose; null while it is the first from `startIndex`. */
   const [chosenIndex, setChosenIndex] = useState<number | null>(null);
   const [startIndex, setStartIndex] = useState(0);
   const hitIndex = Math.min(
-    chosenIndex ?? firstHitFrom(hits, turns, startIndex),
+    chosenIndex ?? firstHitIndex(hits, turns, startIndex),
     hits.length - 1
   );
   const hit = hits[hitIndex];
@@ -176,10 +176,10 @@ function useSearchKeys(
 
 /** Returns the occurrences in all turns; only turns that changed are searched again. */
 function useHits(turns: readonly ITurn[], query: string): readonly IHit[] {
-  const { pattern, known: hitsOfTurn } = useMemo(
+  const { pattern, hitsOfTurn } = useMemo(
     () => ({
       pattern: wordPattern(query),
-      known: new WeakMap<ITurn, readonly IHit[]>()
+      hitsOfTurn: new WeakMap<ITurn, readonly IHit[]>()
     }),
     [query]
   );
@@ -196,8 +196,8 @@ function useHits(turns: readonly ITurn[], query: string): readonly IHit[] {
   );
 }
 
-/** Returns the first occurrence in a turn or after it; the first of all if there is none. */
-function firstHitFrom(
+/** Returns the index of the first occurrence in a turn or after it; 0 if there is none. */
+function firstHitIndex(
   hits: readonly IHit[],
   turns: readonly ITurn[],
   startIndex: number
@@ -209,7 +209,7 @@ function firstHitFrom(
   );
 }
 
-/** Returns the place of the first turn that the reader sees, from 0. */
+/** Returns the index of the first turn that the reader sees. */
 function firstIndexInView(container: HTMLElement | null): number {
   const top = container?.getBoundingClientRect().top ?? 0;
   const row = [...(container?.querySelectorAll('.plm-Turn') ?? [])].find(

@@ -86,20 +86,20 @@ export function Transcript({
           ) : (
             <ScrollProvider value={containerRef}>
               <CoveredTurnsProvider value={coveredTurns}>
-                <TurnListProvider transcript={transcript} count={turnCount}>
+                <TurnListProvider transcript={transcript} turnCount={turnCount}>
                   <div
                     className="plm-Transcript-feed"
                     role="feed"
                     aria-label={words.__('Turns')}
                   >
-                    {pages.map((page, number) => (
+                    {pages.map((page, index) => (
                       <TurnPage
                         key={page.first}
                         page={page}
-                        isNewest={number === pages.length - 1}
-                        isLive={isRunning && number === pages.length - 1}
+                        isNewest={index === pages.length - 1}
+                        isLive={isRunning && index === pages.length - 1}
                         canRetry={
-                          !isRunning && !readOnly && number === pages.length - 1
+                          !isRunning && !readOnly && index === pages.length - 1
                         }
                         activeRevert={activeRevert}
                       />

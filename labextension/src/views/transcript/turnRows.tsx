@@ -40,7 +40,7 @@ const GAP_PX = 10;
 interface ITurnList {
   transcript: ITranscript;
   /** The number of turns. */
-  count: number;
+  turnCount: number;
 }
 
 const TurnListContext = createContext<ITurnList | null>(null);
@@ -48,10 +48,13 @@ const TurnListContext = createContext<ITurnList | null>(null);
 /** Provides rendered turns with the session's data beside their messages. */
 export function TurnListProvider({
   transcript,
-  count,
+  turnCount,
   children
 }: ITurnList & { children: ReactNode }) {
-  const turnList = useMemo(() => ({ transcript, count }), [transcript, count]);
+  const turnList = useMemo(
+    () => ({ transcript, turnCount }),
+    [transcript, turnCount]
+  );
   return (
     <TurnListContext.Provider value={turnList}>
       {children}
@@ -191,10 +194,10 @@ function FullTurn({
   rowRef
 }: IRowProps & { rowRef: RefObject<HTMLElement> }) {
   const turnList = useContext(TurnListContext);
-  const count = turnList?.count;
+  const turnCount = turnList?.turnCount;
   useEffect(() => {
-    rowRef.current?.setAttribute('aria-setsize', String(count ?? -1));
-  }, [rowRef, count]);
+    rowRef.current?.setAttribute('aria-setsize', String(turnCount ?? -1));
+  }, [rowRef, turnCount]);
   return turnList === null ? null : (
     <Turn
       turn={turn}
