@@ -23,7 +23,7 @@ export function Subagents() {
             {source.ofSubagent?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
-              <PlaceLink place={subagentPlace(subagent.session)} isName>
+              <PlaceLink place={subagentPlace(subagent.session)} isCutShort>
                 <bdi>{oneLine(subagent.title)}</bdi>
               </PlaceLink>
             )}
