@@ -147,7 +147,7 @@ export function addCommands(
     isEnabled: () => Boolean(tracker?.currentWidget),
     execute: () => insertCell(app, tracker)
   });
-  const failedCell = () => {
+  const findFailedCell = () => {
     const cell = tracker?.activeCell?.model;
     return cell !== undefined && isReady() && errorOf(cell) !== null
       ? cell
@@ -155,7 +155,7 @@ export function addCommands(
   };
   const askAbout = async (request: ErrorRequest) => {
     const { link } = model;
-    const cell = failedCell();
+    const cell = findFailedCell();
     if (cell === null || link === null) {
       return;
     }
@@ -167,14 +167,14 @@ export function addCommands(
     describedBy: NO_ARGUMENTS,
     label: words.__('Fix the Error of This Cell'),
     caption: words.__('Ask the agent for the corrected cell'),
-    isEnabled: () => failedCell() !== null,
+    isEnabled: () => findFailedCell() !== null,
     execute: () => askAbout('Fix')
   });
   commands.addCommand(COMMANDS.explain, {
     describedBy: NO_ARGUMENTS,
     label: words.__('Explain the Error of This Cell'),
     caption: words.__('Ask the agent what went wrong; nothing is changed'),
-    isEnabled: () => failedCell() !== null,
+    isEnabled: () => findFailedCell() !== null,
     execute: () => askAbout('Explain')
   });
   commands.addCommand(COMMANDS.dropOrigins, {

@@ -24,7 +24,7 @@ export class MissingAnswerTracker {
     this._cells = new CellObserver(onChange);
   }
 
-  /** Returns the turns whose answers the notebook lacks; the same set while nothing changed, so views stay. */
+  /** Returns the turns whose answers the notebook lacks; the same set while nothing changed. */
   missingTurns(
     panel: NotebookPanel | null,
     transcript: ITranscript

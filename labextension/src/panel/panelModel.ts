@@ -53,7 +53,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   private readonly _kernelActions: KernelActions;
   private readonly _missingAnswers: MissingAnswerTracker;
   private readonly _switches = new PendingSwitches();
-  /** The shown session, and how many switches the panel had made when it came. */
+  /** The shown session, and how many switches the panel had made by then. */
   private _shownSession = { key: '', switches: 0, isOpenedByPanel: false };
   private _sendKey: SendKey = 'Enter';
   /** The requests to search a session, until the search ends or another session is shown. */

@@ -78,7 +78,7 @@ export function fitBoxesAround(panel: Widget): void {
   [...boxes, boxes.at(-1)?.parent].forEach(box => box?.fit());
 }
 
-/** Returns the widgets around the panel, up to the one that is split into areas; none if there is no such one. */
+/** Returns the widgets around the panel, up to the one that is split into areas; empty where none is. */
 function boxesOf({ parent }: Widget): Widget[] {
   const boxes: Widget[] = [];
   for (let box = parent; box !== null; box = box.parent) {

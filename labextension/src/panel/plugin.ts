@@ -19,7 +19,7 @@ import { addCommands, COMMANDS } from './commands';
 import { PanelModel } from './panelModel';
 import { PANEL_ID, PanelWidget } from './panelWidget';
 
-/** After JupyterLab's property inspector and debugger. */
+/** The panel's place: after JupyterLab's property inspector and debugger. */
 const SIDE_BAR_RANK = 900;
 
 const PLUGIN_ID = 'jupyter-palimpsest:panel';

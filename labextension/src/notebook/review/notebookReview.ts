@@ -527,11 +527,11 @@ export class NotebookReview {
         this._acceptedRuns.delete(review.key);
         review.changes.forEach(this._actions.takeBack);
       },
-      next: () => {
+      showNext: () => {
         this._currentKey = review.key;
         this.step(1);
       },
-      previous: () => {
+      showPrevious: () => {
         this._currentKey = review.key;
         this.step(-1);
       },

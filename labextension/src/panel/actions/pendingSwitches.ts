@@ -13,7 +13,7 @@ export class PendingSwitches {
   count = 0;
   private _completion: Promise<unknown> = Promise.resolve();
 
-  /** Adds a switch that has begun; it ends with its outcome. */
+  /** Adds a switch that has begun; it is over when `outcome` resolves. */
   add(outcome: Promise<{ error?: string }>): void {
     this.count += 1;
     void outcome.then(

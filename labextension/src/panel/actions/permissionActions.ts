@@ -3,7 +3,7 @@ import type { ICommandTarget } from '../../notebook/rendering/linkActions';
 import type { IPermissionActions } from '../../views/actions/permissions';
 
 export function permissionActions(target: ICommandTarget): IPermissionActions {
-  const approvals = async (revoke?: readonly number[]) => {
+  const requestApprovals = async (revoke?: readonly number[]) => {
     const { link, session } = target;
     const outcome = await link?.outcome('approvals', {
       session,
@@ -17,8 +17,8 @@ export function permissionActions(target: ICommandTarget): IPermissionActions {
       const { link, session } = target;
       void link?.outcome('mode', { session, mode }).then(target.report);
     },
-    approvals: () => approvals(),
-    revoke: numbers => approvals(numbers),
+    approvals: () => requestApprovals(),
+    revoke: numbers => requestApprovals(numbers),
     trustProject: async () => {
       target.report((await target.link?.outcome('trust')) ?? {});
     }

@@ -6,8 +6,8 @@ import type {
 } from '../../views/actions/sessions';
 import type { PendingSwitches } from './pendingSwitches';
 
-/** Switches to another session; prompts sent meanwhile go there too. */
-function beginSwitch(
+/** Tracks a switch to another session, so that prompts sent meanwhile go there, and reports its error. */
+function followSwitch(
   outcome: Promise<{ error?: string }> | undefined,
   target: ICommandTarget,
   switches: PendingSwitches
@@ -24,7 +24,7 @@ export function sessionOpener(
 ): ISessionOpener {
   return {
     open: session => {
-      beginSwitch(target.link?.outcome('open', { session }), target, switches);
+      followSwitch(target.link?.outcome('open', { session }), target, switches);
     }
   };
 }
@@ -50,11 +50,11 @@ export function sessionActions(
       return { rows, total, cursor };
     },
     create: () => {
-      beginSwitch(target.link?.outcome('new'), target, switches);
+      followSwitch(target.link?.outcome('new'), target, switches);
     },
     fork: (session, message) => {
       const fields = message === undefined ? { session } : { session, message };
-      beginSwitch(target.link?.outcome('fork', fields), target, switches);
+      followSwitch(target.link?.outcome('fork', fields), target, switches);
     },
     branches: async session => {
       const outcome = await target.link?.outcome('branches', { session });

@@ -39,7 +39,7 @@ export function Compaction(props: {
       (decision.words ?? '') !== ''
   );
   const coveredTurns = useCoveredTurns();
-  const keptAndGrade =
+  const summaryNotes =
     summaryDecision === undefined || isCompactionUndone
       ? []
       : [
@@ -53,8 +53,8 @@ export function Compaction(props: {
         !isCompactionUndone &&
         sizeText(summaryDecision, words)}
       {detail}
-      {keptAndGrade.length > 0 && (
-        <span className="plm-Compaction-kept"> {keptAndGrade.join('; ')}</span>
+      {summaryNotes.length > 0 && (
+        <span className="plm-Compaction-kept"> {summaryNotes.join('; ')}</span>
       )}
     </span>
   );

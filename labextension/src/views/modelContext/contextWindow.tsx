@@ -27,7 +27,7 @@ export function ContextWindow(props: {
   const { words } = useHost();
   const [isHovered, setHovered] = useState(false);
   const tableId = useId();
-  const compaction = useCompactionActions();
+  const compactionActions = useCompactionActions();
   const inspector = useInspectorOpener();
   const usage = windowUsage(transcript);
   if (usage === null) {
@@ -90,11 +90,11 @@ export function ContextWindow(props: {
       </button>
       {isOpen && (
         <UsageTable usage={usage} id={tableId}>
-          {compaction !== null && canCompact(transcript) && (
+          {compactionActions !== null && canCompact(transcript) && (
             <OutlinedButton
               onClick={() => {
                 close();
-                compaction.compact();
+                compactionActions.compact();
               }}
             >
               {words.__('Compact now')}

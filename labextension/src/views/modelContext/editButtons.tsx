@@ -76,7 +76,7 @@ export function ContextEditNote({ targetId, decisions }: IContextEditProps) {
   );
 }
 
-/** Returns the edit that takes the one in effect back; null where a rule reduced the part, not a person. */
+/** Returns the edit that undoes the one in effect; null where a rule reduced the part, not a person. */
 function editToUndo(
   edit: ReturnType<typeof effectiveDecisions>['edit'],
   words: IWords
@@ -91,7 +91,7 @@ function editToUndo(
   }
 }
 
-/** Draws the context edit in effect for text; changing it is left to the magic. */
+/** Draws the context edit in effect for a text; nothing where there is none. */
 export function ContextEditState({ targetId, decisions }: IContextEditProps) {
   const { edit, byRule } = effectiveDecisions(decisions);
   return edit === null && !byRule ? null : (

@@ -234,7 +234,7 @@ function Controls(props: {
 }) {
   const { request, actions } = props;
   const { words } = useHost();
-  const turn = useTurnActionsIfOffered();
+  const turnActions = useTurnActionsIfOffered();
   const [isDone, setDone] = useState(false);
   const actionOfKey = {
     '1': () => {
@@ -243,15 +243,15 @@ function Controls(props: {
     },
     '3': () => {
       setDone(true);
-      turn?.stop();
+      turnActions?.stop();
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const { altKey, ctrlKey, key, metaKey } = event;
-    const isTyped = (event.target as HTMLElement).matches('input');
+    const isInField = (event.target as HTMLElement).matches('input');
     if (
       (key === '1' || key === '3') &&
-      !(altKey || ctrlKey || metaKey || isTyped || isDone)
+      !(altKey || ctrlKey || metaKey || isInField || isDone)
     ) {
       event.preventDefault();
       event.stopPropagation();
@@ -275,7 +275,7 @@ function Controls(props: {
         <OutlinedButton
           data-answer="reject"
           aria-keyshortcuts="3"
-          disabled={isDone || turn === null}
+          disabled={isDone || turnActions === null}
           onClick={actionOfKey['3']}
         >
           {words.__('Stop')}

@@ -12,25 +12,30 @@ export function HeldRequestCost({ request }: { request: ProposedRequest }) {
   const { words } = useHost();
   const { cache, cost, cost_cold: coldCost, now: proposedAt } = request;
   const now = useNow(SECOND_MS);
-  // The clocks of kernel and page may differ, so that the time since the proposal arrived is counted.
-  const [arrival, setArrival] = useState({ proposedAt: proposedAt, at: now });
+  // The clocks of kernel and page may differ: only the time since the proposal arrived is counted.
+  const [arrival, setArrival] = useState({ proposedAt, pageTime: now });
   if (arrival.proposedAt !== proposedAt) {
-    setArrival({ proposedAt: proposedAt, at: now });
+    setArrival({ proposedAt, pageTime: now });
   }
-  const price =
+  const priceText =
     cost === undefined ? words.__('price unknown') : dollarsText(cost);
-  const kernelNow = proposedAt + now - arrival.at;
+  const kernelNow = proposedAt + now - arrival.pageTime;
   const { cold_at: coldAt } = cache;
   if (cache.tokens === 0) {
-    return <>{words.__('%1, nothing read from cache', price)}</>;
+    return <>{words.__('%1, nothing read from cache', priceText)}</>;
   }
   if (coldAt !== undefined && kernelNow >= coldAt) {
-    const coldPrice = coldCost === undefined ? price : dollarsText(coldCost);
-    return <>{words.__('%1: the cache is cold by now', coldPrice)}</>;
+    const coldPriceText =
+      coldCost === undefined ? priceText : dollarsText(coldCost);
+    return <>{words.__('%1: the cache is cold by now', coldPriceText)}</>;
   }
   return (
     <>
-      {words.__('%1: %2 tokens read from cache', price, count(cache.tokens))}
+      {words.__(
+        '%1: %2 tokens read from cache',
+        priceText,
+        count(cache.tokens)
+      )}
       <Cooling cache={cache} now={kernelNow} />
       {coldCost !== undefined &&
         coldCost !== cost &&
@@ -39,7 +44,7 @@ export function HeldRequestCost({ request }: { request: ProposedRequest }) {
   );
 }
 
-/** Draws until when the provider keeps the prompt: for certain, at the most, or not known. */
+/** Draws how long the provider still keeps the prompt: for certain, at the most, or not known. */
 function Cooling({ cache, now }: { cache: CacheForecast; now: number }) {
   const { words } = useHost();
   const { cools_at: coolsAt, cold_at: coldAt } = cache;

@@ -60,16 +60,19 @@ function ValueField(props: {
   onChange: (text: string) => Promise<string>;
 }) {
   const { emptyMeaning, label, meaning, onChange, value } = props;
-  const [typed, setText] = useState(value);
+  const [text, setText] = useState(value);
   const [failure, setFailure] = useState('');
   const fieldId = useId();
   const submit = () => {
-    const trimmed = typed.trim();
-    if (trimmed === value || (trimmed === '' && emptyMeaning === undefined)) {
+    const trimmedText = text.trim();
+    if (
+      trimmedText === value ||
+      (trimmedText === '' && emptyMeaning === undefined)
+    ) {
       setText(value);
       setFailure('');
     } else {
-      void onChange(trimmed).then(setFailure);
+      void onChange(trimmedText).then(setFailure);
     }
   };
   return (
@@ -88,7 +91,7 @@ function ValueField(props: {
         className="plm-Field"
         inputMode="decimal"
         placeholder={emptyMeaning}
-        value={typed}
+        value={text}
         aria-description={meaning}
         aria-invalid={failure !== ''}
         onChange={event => {

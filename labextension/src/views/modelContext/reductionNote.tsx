@@ -10,7 +10,7 @@ import { unknownKind } from '../../protocol/unknownKind';
 import { count } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
 
-/** Draws the strip under an output. */
+/** Draws the note under an output. */
 export function ReductionNote({ decision }: { decision: Decision }) {
   const { words } = useHost();
   return (

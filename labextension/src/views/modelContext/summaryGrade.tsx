@@ -11,7 +11,9 @@ import { useHost, type IWords } from '../host';
 /** Draws the names that a summary does not keep, by kind; nothing where the log holds no grade, or nothing was lost. */
 export function SummaryGrade({ decision }: { decision: Decision }) {
   const { words } = useHost();
-  const lossyKinds = gradeOf(decision).filter(graded => graded.lost > 0);
+  const lossyKinds = gradeOf(decision).filter(
+    gradedKind => gradedKind.lost > 0
+  );
   if (lossyKinds.length === 0) {
     return null;
   }
@@ -20,15 +22,15 @@ export function SummaryGrade({ decision }: { decision: Decision }) {
       className="plm-SummaryGrade"
       head={words.__(
         'What it does not keep: %1 names',
-        count(lossyKinds.reduce((sum, graded) => sum + graded.lost, 0))
+        count(lossyKinds.reduce((sum, gradedKind) => sum + gradedKind.lost, 0))
       )}
     >
       <dl>
-        {lossyKinds.map(graded => (
-          <div key={graded.kind}>
-            <dt>{kindText(graded, words)}</dt>
+        {lossyKinds.map(gradedKind => (
+          <div key={gradedKind.kind}>
+            <dt>{kindText(gradedKind, words)}</dt>
             <dd>
-              <GradedNames kind={graded} />
+              <GradedNames kind={gradedKind} />
             </dd>
           </div>
         ))}
@@ -40,12 +42,12 @@ export function SummaryGrade({ decision }: { decision: Decision }) {
 /** Returns what a summary keeps, such as "keeps 41 of 52 paths, 3 of 9 errors"; empty without a grade. */
 export function gradeText(decision: Decision, words: IWords): string {
   const counts = gradeOf(decision)
-    .map(graded =>
+    .map(gradedKind =>
       words.__(
         '%1 of %2 %3',
-        count(graded.found - graded.lost),
-        count(graded.found),
-        graded.kind
+        count(gradedKind.found - gradedKind.lost),
+        count(gradedKind.found),
+        gradedKind.kind
       )
     )
     .join(', ');

@@ -21,16 +21,18 @@ interface ICodeActionsProps {
 /** Draws the buttons for a listing; nothing where no action is offered. */
 export function CodeActions({ code, partId }: ICodeActionsProps) {
   const { copy, words } = useHost();
-  const cells = useCellActions();
+  const cellActions = useCellActions();
   const proposedFix = useContext(ProposedFixContext);
   const [result, setResult] = useState('');
   const [isWaiting, setWaiting] = useState(false);
   const [isReplaced, setReplaced] = useState(false);
-  if (cells === null && copy === undefined) {
+  if (cellActions === null && copy === undefined) {
     return null;
   }
   const fix =
-    cells !== null && proposedFix?.part === partId && proposedFix.code === code
+    cellActions !== null &&
+    proposedFix?.part === partId &&
+    proposedFix.code === code
       ? proposedFix
       : null;
   /** Performs one action at a time, and shows its error or its success. */
@@ -66,7 +68,7 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
     const problem =
       fix === null
         ? ''
-        : ((await cells?.replace(fix.cell, fix.source, code)) ?? '');
+        : ((await cellActions?.replace(fix.cell, fix.source, code)) ?? '');
     if (problem === '') {
       setReplaced(true);
     }
@@ -76,7 +78,7 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
     const problem = await replace();
     // A cell that the user changed after it was replaced runs as it is.
     return problem === '' || isReplaced
-      ? ((await cells?.run(fix?.cell ?? '')) ?? '')
+      ? ((await cellActions?.run(fix?.cell ?? '')) ?? '')
       : problem;
   };
   return (
@@ -138,13 +140,13 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
             },
             isReplaced
           )}
-        {cells !== null &&
+        {cellActions !== null &&
           actionButton(
             words.__('Insert below'),
             words.__('Puts this code into a new cell; nothing is run'),
             () => {
               perform(
-                () => cells.insertBelow(code),
+                () => cellActions.insertBelow(code),
                 words.__('The code is in a new cell.')
               );
             },

@@ -33,10 +33,11 @@ interface IMarkdownTextProps {
 /** Draws Markdown that may still grow. */
 export function MarkdownText({ text, isLive, partId }: IMarkdownTextProps) {
   // A high surrogate at the end waits for its other half while the text grows.
-  const { closed, open } = useBlocks(
+  const { closed: closedBlocks, open: openBlock } = useBlocks(
     withoutLoneSurrogates(isLive ? withoutOpenSurrogate(text) : text)
   );
-  const blocks = open.trim() === '' ? closed : [...closed, open];
+  const blocks =
+    openBlock.trim() === '' ? closedBlocks : [...closedBlocks, openBlock];
   return (
     <div className="plm-Text" data-live={isLive} data-line={partId}>
       {paragraphGroups(blocks).map(
@@ -52,7 +53,7 @@ export function MarkdownText({ text, isLive, partId }: IMarkdownTextProps) {
               <Block
                 key={index}
                 text={piece}
-                isLive={isLive && firstIndex + index >= closed.length}
+                isLive={isLive && firstIndex + index >= closedBlocks.length}
                 partId={partId}
               />
             ))}
@@ -102,15 +103,15 @@ interface IBlockProps {
 
 /** Draws a block: the open one becomes a closed one without being drawn anew. */
 const Block = memo(function Block({ text, isLive, partId }: IBlockProps) {
-  const trimmed = text.replace(/\n+$/, '');
+  const trimmedText = text.replace(/\n+$/, '');
   const code =
-    isLive && trimmed.length > MAX_COLOURED_CHARS
-      ? unfinishedCode(trimmed)
+    isLive && trimmedText.length > MAX_COLOURED_CHARS
+      ? unfinishedCode(trimmedText)
       : null;
   if (code !== null) {
     return <pre className="plm-Listing">{code}</pre>;
   }
-  const pieces = isLive ? [trimmed] : splitAtListings(trimmed);
+  const pieces = isLive ? [trimmedText] : splitAtListings(trimmedText);
   return pieces.map((piece, index) => (
     <CopyableBlock key={index} text={piece} isLive={isLive} partId={partId} />
   ));

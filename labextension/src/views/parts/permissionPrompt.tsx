@@ -32,7 +32,7 @@ function offeredReplies(ask: Ask): readonly Answer[] {
 /** Draws a question; in a read-only view it says where to answer. */
 export function PermissionPrompt(props: {
   ask: Ask;
-  /** What stands below its title. */
+  /** Content below the title. */
   children?: ReactNode;
   /** Whether the call's input is shown above. */
   isInputAbove?: boolean;

@@ -210,7 +210,7 @@ function QuestionField({
 /** Draws answered questions with their answers. */
 export function QuestionAnswers(props: {
   questions: readonly Question[];
-  /** Null if they were not answered. */
+  /** The texts for each question; null if the questions were not answered. */
   answers: readonly (readonly string[])[] | null;
 }) {
   const { questions, answers } = props;

@@ -38,7 +38,7 @@ const STANDALONE_KINDS: StandaloneKinds = {
   notebook: { text: sentCellsText, View: SentCells }
 };
 
-/** Returns the row of a part; none for a type of a newer kernel. */
+/** Returns the row of a part in the table; undefined for a type of a newer kernel. */
 function kindOf(part: StandalonePart) {
   return (
     STANDALONE_KINDS as Partial<Record<string, IStandaloneKind<StandalonePart>>>

@@ -332,7 +332,7 @@ function stateOf(
   return ask === undefined ? status : 'waiting';
 }
 
-/** Returns the end of a call for its row: the error's line, who refused it, or why it was stopped. */
+/** Returns why a call ended, for its row: the error's line, who refused it, or why it was stopped. */
 function endReasonOf(
   { reason, refusal, status }: ICallOutcome,
   stopNotice: string,

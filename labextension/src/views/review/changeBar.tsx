@@ -19,11 +19,11 @@ export interface IChangeBarState {
   problem: string;
   /** A remark, as that the cell was changed since; empty for none. */
   note: string;
-  /** Whether it was on the screen to its end, and can be accepted. */
+  /** Whether the change was on the screen to its end, and can be accepted. */
   isSeen: boolean;
-  /** Whether its cell is as the change expects it. */
+  /** Whether the cell is as the change expects it. */
   canBeMade: boolean;
-  /** How often the reason of a rejection was asked for by key. */
+  /** How often the user began a rejection by key. */
   rejectionRequests: number;
 }
 
@@ -34,8 +34,8 @@ export interface IChangeBarActions {
   acceptAndRun?: () => void;
   reject: (reason: string) => void;
   takeBack: () => void;
-  next: () => void;
-  previous: () => void;
+  showNext: () => void;
+  showPrevious: () => void;
   /** Shows the cell's own editor, or the difference again; missing where there is no editor. */
   toggleEditor?: () => void;
 }
@@ -52,7 +52,7 @@ export function ChangeBar(props: {
   const { words } = useHost();
   const { canBeMade, isEditing, isSeen, note, problem, rejectionRequests } =
     state;
-  const pending = usePendingDecision(review.changes.at(-1));
+  const pendingDecision = usePendingDecision(review.changes.at(-1));
   const [isRejecting, setRejecting] = useState(false);
   const knownRequests = useRef(rejectionRequests);
   useEffect(() => {
@@ -70,7 +70,7 @@ export function ChangeBar(props: {
       data-state={review.state}
     >
       <span className="plm-ChangeBar-title">{title}</span>
-      {isRejecting && pending === undefined ? (
+      {isRejecting && pendingDecision === undefined ? (
         <RejectionForm
           label={words.__('Why is it rejected? The agent is told.')}
           onSend={reason => {
@@ -83,10 +83,10 @@ export function ChangeBar(props: {
         />
       ) : (
         <span className="plm-ChangeBar-buttons">
-          {pending !== undefined ? (
+          {pendingDecision !== undefined ? (
             <>
               <span className="plm-Muted">
-                {pending.accept
+                {pendingDecision.accept
                   ? words.__(
                       'Accepted; the agent goes on when all are decided.'
                     )
@@ -146,13 +146,13 @@ export function ChangeBar(props: {
 }
 
 /**
- * Draws the number of a review between the ways to its neighbours. It is all of a bar that is drawn again when another
- * review is decided; off the screen it keeps the number of before, since the browser would lay each cell out again.
+ * Draws the number of a review between buttons to its neighbours. Only this part of a bar is drawn again when another
+ * review is decided; off the screen it keeps its old number, since the browser would lay each cell out again.
  */
 function ChangeNumber(props: {
   reviewKey: string;
   numbers: ReviewNumbers;
-  actions: Pick<IChangeBarActions, 'next' | 'previous'>;
+  actions: Pick<IChangeBarActions, 'showNext' | 'showPrevious'>;
 }) {
   const { reviewKey, numbers, actions } = props;
   const { words } = useHost();
@@ -170,13 +170,13 @@ function ChangeNumber(props: {
       {number !== undefined && numberOfKey.size > 1 && (
         <>
           <BarButton
-            onClick={actions.previous}
+            onClick={actions.showPrevious}
             label="↑"
             name={words.__('Previous change')}
           />
           <span>{words.__('%1 of %2', number, numberOfKey.size)}</span>
           <BarButton
-            onClick={actions.next}
+            onClick={actions.showNext}
             label="↓"
             name={words.__('Next change')}
           />

@@ -41,37 +41,38 @@ export function ChangeList(props: {
   const [problem, setProblem] = useState('');
   const changesWithAsks = useMemo(
     () =>
-      changes.map(reviewed => {
-        const ask = asks.find(({ call_id }) => call_id === reviewed.call);
-        return reviewed.change.state === 'proposed' && ask !== undefined
-          ? { ...reviewed, ask }
-          : reviewed;
+      changes.map(reviewedChange => {
+        const ask = asks.find(({ call_id }) => call_id === reviewedChange.call);
+        return reviewedChange.change.state === 'proposed' && ask !== undefined
+          ? { ...reviewedChange, ask }
+          : reviewedChange;
       }),
     [changes, asks]
   );
-  const undecided = useChangesWithoutDecision(
+  const undecidedChanges = useChangesWithoutDecision(
     isReverted ? [] : changesWithAsks.filter(isUndecided)
   );
-  // What is only proposed is accepted by those who could read it: the question's own buttons say so.
-  const canAccept = isSeen || undecided.every(({ ask }) => ask === undefined);
+  // A proposed change is accepted only by a reader who saw it to its end, as by the question's own buttons.
+  const canAccept =
+    isSeen || undecidedChanges.every(({ ask }) => ask === undefined);
   const latestRef = useLatest({ actions, changesWithAsks });
   const decide = useCallback<Decide>(
-    (decided, verdict) => {
+    (decidedChanges, verdict) => {
       const { actions: latestActions, changesWithAsks: allChanges } =
         latestRef.current;
-      const decidedKeys = new Set(decided.map(({ key }) => key));
+      const decidedKeys = new Set(decidedChanges.map(({ key }) => key));
       // The next row with a button gets the keyboard, since this one loses its buttons.
       const firstIndex = allChanges.findIndex(({ key }) =>
         decidedKeys.has(key)
       );
       const nextChange = allChanges.find(
-        (reviewed, index) =>
+        (reviewedChange, index) =>
           index > firstIndex &&
-          !decidedKeys.has(reviewed.key) &&
-          isUndecided(reviewed)
+          !decidedKeys.has(reviewedChange.key) &&
+          isUndecided(reviewedChange)
       );
       focusRow(listRef.current, nextChange);
-      void latestActions?.decide(decided, verdict).then(setProblem);
+      void latestActions?.decide(decidedChanges, verdict).then(setProblem);
     },
     [latestRef]
   );
@@ -92,19 +93,19 @@ export function ChangeList(props: {
             changes.length
           )}
         </span>
-        {undecided.length > 1 && (
+        {undecidedChanges.length > 1 && (
           <AllButtons
-            changes={undecided}
+            changes={undecidedChanges}
             canAccept={canAccept}
             decide={decide}
           />
         )}
       </div>
       <ul ref={listRef} className="plm-Changes-rows">
-        {changesWithAsks.map(reviewed => (
+        {changesWithAsks.map(reviewedChange => (
           <ChangeRow
-            key={reviewed.key}
-            reviewedChange={reviewed}
+            key={reviewedChange.key}
+            reviewedChange={reviewedChange}
             actions={actions}
             canAccept={canAccept}
             isReverted={isReverted}
@@ -190,7 +191,7 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
   const { reviewedChange, actions, canAccept, isReverted, decide } = props;
   const { words } = useHost();
   const { change } = reviewedChange;
-  const pending = usePendingDecision(reviewedChange);
+  const pendingDecision = usePendingDecision(reviewedChange);
   const [isRejecting, setRejecting] = useState(false);
   const cell = cellName(change, words);
   const action = actionWord(change, words);
@@ -202,7 +203,7 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
     [change]
   );
   const isDecidable =
-    !isReverted && isUndecided(reviewedChange) && pending === undefined;
+    !isReverted && isUndecided(reviewedChange) && pendingDecision === undefined;
   return (
     <li
       className="plm-Changes-row"
@@ -259,9 +260,9 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
           <bdi>
             {isReverted
               ? words.__('reverted')
-              : visibleText(stateWords(reviewedChange, pending, words))}
+              : visibleText(stateWords(reviewedChange, pendingDecision, words))}
           </bdi>
-          {pending !== undefined && (
+          {pendingDecision !== undefined && (
             <LinkButton
               onClick={() => {
                 actions.takeBack(reviewedChange);

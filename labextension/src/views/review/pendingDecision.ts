@@ -4,7 +4,7 @@ import type { CellDecision } from '../../protocol/generated';
 import type { IReviewedChange } from '../../state/review/cellReview';
 import { pendingDecisions } from '../../state/review/pendingDecisions';
 
-/** Returns the changes about which no decision waits for those about the others. */
+/** Returns the changes about which no decision waits to be sent. */
 export function useChangesWithoutDecision(
   changes: readonly IReviewedChange[]
 ): readonly IReviewedChange[] {
@@ -17,7 +17,7 @@ export function useChangesWithoutDecision(
   );
 }
 
-/** Returns the decision that waits for those about the other changes of its question; undefined if there is none. */
+/** Returns the decision about a change that waits until all of its question are decided; undefined without one. */
 export function usePendingDecision(
   change: IReviewedChange | undefined
 ): CellDecision | undefined {

@@ -216,7 +216,7 @@ function cutText(words: IWords): string {
   return `✂ ${words.__('The answer was cut at its length limit. Ask it to go on.')}`;
 }
 
-/** Returns the row of a line. */
+/** Returns the row of a line in the tables. */
 export function lineKind(line: Line): ILineKind<Line> {
   const kinds = LINE_KINDS as Partial<Record<string, unknown>>;
   return (kinds[line.kind] ?? STANDALONE_KIND) as ILineKind<Line>;

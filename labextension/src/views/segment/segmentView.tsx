@@ -87,11 +87,11 @@ export function SegmentView({
   ...props
 }: ISegmentViewProps) {
   const { segment } = props;
-  const choice = useSyncExternalStore(
+  const chosenDensity = useSyncExternalStore(
     densityChoice.subscribe,
     densityChoice.getSnapshot
   );
-  const density = densityOf(choice, segment.turn, segment.density);
+  const density = densityOf(chosenDensity, segment.turn, segment.density);
   const outputs = useMemo(
     () => givenOutputs ?? [segment],
     [givenOutputs, segment]
@@ -122,7 +122,7 @@ interface IDrawnSegmentProps extends Omit<
 const DrawnSegment = memo(function DrawnSegment({
   segment,
   isLive = false,
-  status: activity,
+  status: agentStatus,
   problem,
   isInterrupted = false,
   strayAsks = [],
@@ -143,7 +143,7 @@ const DrawnSegment = memo(function DrawnSegment({
   const { messages, open, status } = segment;
   const isOver = !isLive && !open && segment.end === undefined;
   const hasFooter =
-    open && isLive && activity !== undefined && activity.type !== 'idle';
+    open && isLive && agentStatus !== undefined && agentStatus.type !== 'idle';
   const drawnRows = hasFooter ? rows.filter(row => !isOpenRetry(row)) : rows;
   const changes = segment.changes ?? [];
   // Changes that are only proposed stand in the card of their question.
@@ -239,7 +239,7 @@ const DrawnSegment = memo(function DrawnSegment({
       {hasFooter && (
         <TurnFooter
           messages={messages}
-          status={activity}
+          status={agentStatus}
           problem={problem}
           hasAsks={
             segment.asks.length +

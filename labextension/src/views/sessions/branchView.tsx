@@ -16,12 +16,14 @@ import { unlessGone, useFirstFocus } from '../dom/effects';
 export function BranchView(props: { session: string; onBack: () => void }) {
   const { session, onBack } = props;
   const { words } = useHost();
-  const sessions = useSessionActions();
-  const [tableOrError, setTable] = useState<BranchTable | string | null>(null);
+  const sessionActions = useSessionActions();
+  const [tableOrError, setTableOrError] = useState<BranchTable | string | null>(
+    null
+  );
   const closeButtonRef = useFirstFocus<HTMLButtonElement>();
   useEffect(
-    () => unlessGone(sessions.branches(session), setTable),
-    [sessions, session]
+    () => unlessGone(sessionActions.branches(session), setTableOrError),
+    [sessionActions, session]
   );
   return (
     <section className="plm-Branches" aria-label={words.__('Branches')}>
@@ -55,10 +57,11 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
   const { branches, left_out: leftOut, parted_at: partedAt } = table;
   const names = branches.map(branch => sessionTitle(branch.title, words));
   const maxTokens = Math.max(1, ...branches.flatMap(branch => branch.sizes));
-  const [first, ...others] = branches;
-  const comparisons = others.map(branch => ({
+  const [firstBranch, ...otherBranches] = branches;
+  const comparisons = otherBranches.map(branch => ({
     branch,
-    other: branches.find(other => other.session === branch.parent) ?? first
+    other:
+      branches.find(other => other.session === branch.parent) ?? firstBranch
   }));
   return (
     <>
@@ -87,7 +90,9 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
                   branch={branch}
                   name={names[index] ?? ''}
                   isAskedAbout={branch.session === session}
-                  comparedBranch={branch === first ? undefined : first}
+                  comparedBranch={
+                    branch === firstBranch ? undefined : firstBranch
+                  }
                 />
               ))}
             </tr>

@@ -20,7 +20,7 @@ interface IExportDialogProps {
 /** Lets the user choose a format, and shows where the file is. */
 export function ExportDialog({ session, onBack }: IExportDialogProps) {
   const { words } = useHost();
-  const sharing = useSharingActions();
+  const sharingActions = useSharingActions();
   const [result, setResult] = useState('');
   const [isBusy, setBusy] = useState(false);
   const firstButtonRef = useFirstFocus<HTMLButtonElement>();
@@ -32,7 +32,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
   ];
   const exportAs = async (format: ExportFormat) => {
     setBusy(true);
-    const { error, file } = await sharing.export(session, format);
+    const { error, file } = await sharingActions.export(session, format);
     setBusy(false);
     setResult(error ?? (file === undefined ? '' : writtenText(file, words)));
   };
@@ -84,7 +84,7 @@ interface IImportDialogProps {
 /** Lets the user enter a file's path, and shows what was imported. */
 export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const { words } = useHost();
-  const sharing = useSharingActions();
+  const sharingActions = useSharingActions();
   const [path, setPath] = useState('');
   const [importResult, setImportResult] = useState<IImportResult | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -93,7 +93,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const runImport = async () => {
     setBusy(true);
     setImportResult(null);
-    const outcome = await sharing.import(path.trim(), setProgress);
+    const outcome = await sharingActions.import(path.trim(), setProgress);
     setBusy(false);
     setProgress(null);
     setImportResult(outcome);
@@ -141,7 +141,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
         <ImportProgress
           progress={progress}
           onStop={() => {
-            void sharing.stopImport(progress.id);
+            void sharingActions.stopImport(progress.id);
           }}
         />
       )}

@@ -34,9 +34,9 @@ type OpenAction =
 export function SessionItem(props: ISessionItemProps) {
   const { row, isCurrent, onChosen, onChanged } = props;
   const { Icon, words } = useHost();
-  const sessions = useSessionActions();
+  const sessionActions = useSessionActions();
   const opener = useSessionOpener();
-  const sharing = useSharingActionsIfOffered();
+  const sharingActions = useSharingActionsIfOffered();
   const inspector = useInspectorOpener();
   const [openAction, setOpenAction] = useState<OpenAction>('nothing');
   const moreButtonRef = useRef<HTMLButtonElement>(null);
@@ -53,7 +53,7 @@ export function SessionItem(props: ISessionItemProps) {
     setOpenAction('nothing');
     moreButtonRef.current?.focus();
   };
-  /** Waits for an action; the list is requested again when it succeeded. */
+  /** Closes the actions; the list is requested again when the chosen one succeeded. */
   const closeAndWait = (outcome: Promise<string>) => {
     closeActions();
     void outcome.then(problem => {
@@ -70,7 +70,7 @@ export function SessionItem(props: ISessionItemProps) {
     [
       words.__('Fork'),
       () => {
-        sessions.fork(row.id);
+        sessionActions.fork(row.id);
         onChosen();
       }
     ],
@@ -86,7 +86,7 @@ export function SessionItem(props: ISessionItemProps) {
             }
           ] as const
         ]),
-    ...(sharing === null
+    ...(sharingActions === null
       ? []
       : [
           [words.__('Share'), openHandler('sharing')] as const,
@@ -95,7 +95,7 @@ export function SessionItem(props: ISessionItemProps) {
     [
       isArchived ? words.__('Unarchive') : words.__('Archive'),
       () => {
-        closeAndWait(sessions.archive(row.id, !isArchived));
+        closeAndWait(sessionActions.archive(row.id, !isArchived));
       }
     ],
     [words.__('Delete'), openHandler('deleting')]
@@ -162,12 +162,12 @@ export function SessionItem(props: ISessionItemProps) {
           <RenameForm
             title={title}
             onName={name => {
-              closeAndWait(sessions.rename(row.id, name));
+              closeAndWait(sessionActions.rename(row.id, name));
             }}
             onBack={closeActions}
           />
         )}
-        {openAction === 'sharing' && sharing !== null && (
+        {openAction === 'sharing' && sharingActions !== null && (
           <SharePage
             session={row.id}
             isShared={row.shared}
@@ -175,14 +175,14 @@ export function SessionItem(props: ISessionItemProps) {
             onChanged={onChanged}
           />
         )}
-        {openAction === 'exporting' && sharing !== null && (
+        {openAction === 'exporting' && sharingActions !== null && (
           <ExportDialog session={row.id} onBack={closeActions} />
         )}
         {openAction === 'deleting' && (
           <DeleteConfirmation
             title={title}
             onDelete={() => {
-              closeAndWait(sessions.delete(row.id));
+              closeAndWait(sessionActions.delete(row.id));
             }}
             onBack={closeActions}
           />

@@ -24,13 +24,13 @@ export function SessionList({
   onChosen
 }: ISessionListProps) {
   const { words } = useHost();
-  const sessions = useSessionActions();
-  const sharing = useSharingActionsIfOffered();
+  const sessionActions = useSessionActions();
+  const sharingActions = useSharingActionsIfOffered();
   const firstButtonRef = useFirstFocus<HTMLButtonElement>();
   const [query, setQuery] = useState('');
   const [showsArchived, setShowsArchived] = useState(false);
   const [isImporting, setImporting] = useState(false);
-  const importButton = useRef<HTMLButtonElement>(null);
+  const importButtonRef = useRef<HTMLButtonElement>(null);
   const { page, fetchMore, reload } = useSessionPage(
     query,
     showsArchived,
@@ -48,16 +48,16 @@ export function SessionList({
           ref={firstButtonRef}
           className="plm-Button"
           onClick={() => {
-            sessions.create();
+            sessionActions.create();
             onChosen();
           }}
         >
           {words.__('New session')}
         </button>
-        {sharing !== null && (
+        {sharingActions !== null && (
           <button
             type="button"
-            ref={importButton}
+            ref={importButtonRef}
             className="plm-Button"
             aria-expanded={isImporting}
             onClick={() => {
@@ -75,11 +75,11 @@ export function SessionList({
           {words.__('Archived')}
         </TickBox>
       </div>
-      {isImporting && sharing !== null && (
+      {isImporting && sharingActions !== null && (
         <ImportDialog
           onBack={() => {
             setImporting(false);
-            importButton.current?.focus();
+            importButtonRef.current?.focus();
           }}
           onChanged={reload}
         />
@@ -134,25 +134,25 @@ function useSessionPage(
   showsArchived: boolean,
   currentId: string
 ): ISessionListPage {
-  const sessions = useSessionActions();
+  const sessionActions = useSessionActions();
   const [page, setPage] = useState<ISessionPage | null>(null);
   const [reloadCount, setReloadCount] = useState(0);
-  const newestQuery = useRef(0);
+  const newestQueryRef = useRef(0);
   useEffect(() => {
-    const queryNumber = ++newestQuery.current;
+    const queryNumber = ++newestQueryRef.current;
     const showPage = (nextPage: ISessionPage) => {
-      if (queryNumber === newestQuery.current) {
+      if (queryNumber === newestQueryRef.current) {
         setPage(nextPage);
       }
     };
     return runAfter(query === '' ? 0 : SEARCH_DELAY_MS, () => {
-      sessions
+      sessionActions
         .list({ words: query, archived: showsArchived })
         .then(showPage, () => {
           showPage({ rows: [], total: 0 });
         });
     });
-  }, [sessions, query, showsArchived, currentId, reloadCount]);
+  }, [sessionActions, query, showsArchived, currentId, reloadCount]);
   const reload = useCallback(() => {
     setReloadCount(count => count + 1);
   }, []);
@@ -161,11 +161,11 @@ function useSessionPage(
     return { page, fetchMore: null, reload };
   }
   const fetchMore = () => {
-    const queryNumber = newestQuery.current;
-    void sessions
+    const queryNumber = newestQueryRef.current;
+    void sessionActions
       .list({ words: query, archived: showsArchived, cursor })
       .then(nextPage => {
-        if (queryNumber === newestQuery.current) {
+        if (queryNumber === newestQueryRef.current) {
           setPage({ ...nextPage, rows: [...page.rows, ...nextPage.rows] });
         }
       });

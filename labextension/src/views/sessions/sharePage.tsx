@@ -18,14 +18,14 @@ interface ISharePageProps {
 export function SharePage(props: ISharePageProps) {
   const { session, isShared, onBack, onChanged } = props;
   const { words } = useHost();
-  const sharing = useSharingActions();
+  const sharingActions = useSharingActions();
   const [file, setFile] = useState<ExportedFile | null>(null);
   const [result, setResult] = useState('');
   const [isBusy, setBusy] = useState(false);
   const firstButtonRef = useFirstFocus<HTMLButtonElement>();
   const createPage = async () => {
     setBusy(true);
-    const outcome = await sharing.share(session);
+    const outcome = await sharingActions.share(session);
     setBusy(false);
     setFile(outcome.file ?? null);
     setResult(outcome.error ?? '');
@@ -33,7 +33,7 @@ export function SharePage(props: ISharePageProps) {
   };
   const unshare = async () => {
     setBusy(true);
-    const { error, late } = await sharing.unshare(session);
+    const { error, late } = await sharingActions.unshare(session);
     setBusy(false);
     setFile(null);
     setResult(
@@ -123,7 +123,7 @@ function saveAsFile(content: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
-  // Not its secret name, which stays with the page.
+  // The secret name of the page is not that of the copy.
   link.download = 'session.html';
   link.click();
   setTimeout(() => {

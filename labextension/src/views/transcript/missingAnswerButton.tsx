@@ -13,13 +13,13 @@ export const MissingAnswersProvider = MissingAnswersContext.Provider;
 export function MissingAnswerButton({ turnId }: { turnId: string }) {
   const { words } = useHost();
   const missingTurns = useContext(MissingAnswersContext);
-  const notebook = useNotebookActionsIfOffered();
+  const notebookActions = useNotebookActionsIfOffered();
   const [result, setResult] = useState<string | null>(null);
   const [isWaiting, setWaiting] = useState(false);
   const isMissing = missingTurns?.has(turnId) === true;
   if (
     missingTurns === null ||
-    notebook === null ||
+    notebookActions === null ||
     (!isMissing && result === null)
   ) {
     return null;
@@ -27,7 +27,7 @@ export function MissingAnswerButton({ turnId }: { turnId: string }) {
   const insert = async () => {
     setWaiting(true);
     setResult('');
-    const problem = await notebook.insertAnswer(turnId);
+    const problem = await notebookActions.insertAnswer(turnId);
     setResult(
       problem === '' ? words.__('The answer is in the notebook.') : problem
     );

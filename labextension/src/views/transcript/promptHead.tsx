@@ -67,16 +67,16 @@ export function PromptHead(props: IPromptHeadProps) {
 /** Draws where a prompt was asked; the cell is a link to it. */
 function Source({ origin }: { origin: Origin | undefined }) {
   const { words } = useHost();
-  const notebook = useNotebookActionsIfOffered();
+  const notebookActions = useNotebookActionsIfOffered();
   const label = sourceText(origin, words);
   const cellId = origin?.cell_id;
-  return notebook === null || cellId === undefined ? (
+  return notebookActions === null || cellId === undefined ? (
     <>{label}</>
   ) : (
     <LinkButton
       title={words.__('Show the cell')}
       onClick={() => {
-        notebook.showCell(cellId);
+        notebookActions.showCell(cellId);
       }}
     >
       {label}
@@ -110,9 +110,11 @@ function attachedText(
   const cellNumbers = notebookParts.flatMap(part =>
     part.cells.flatMap(cell => cell.number ?? [])
   );
-  const names = [...new Set(notebookParts.flatMap(part => part.names))];
-  const others = attachedParts.filter(part => part.type !== 'notebook');
-  const [firstOther] = others;
+  const mentionedNames = [
+    ...new Set(notebookParts.flatMap(part => part.names))
+  ];
+  const otherParts = attachedParts.filter(part => part.type !== 'notebook');
+  const [firstOther] = otherParts;
   const tokens = notebookParts.reduce(
     (sum, part) => sum + (part.tokens ?? 0),
     0
@@ -123,11 +125,11 @@ function attachedText(
       : cellNumbers.length === 1
         ? words.__('cell %1', rangesText(cellNumbers, '–'))
         : words.__('cells %1', rangesText(cellNumbers, '–')),
-    ...names.map(name => `@${name}`),
-    firstOther?.type === 'file' && others.length === 1
+    ...mentionedNames.map(name => `@${name}`),
+    firstOther?.type === 'file' && otherParts.length === 1
       ? (firstOther.filename ?? firstOther.mime)
-      : others.length > 0
-        ? words._n('%1 part', '%1 parts', others.length)
+      : otherParts.length > 0
+        ? words._n('%1 part', '%1 parts', otherParts.length)
         : ''
   ].filter(phrase => phrase !== '');
   const phraseText =

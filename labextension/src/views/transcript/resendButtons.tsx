@@ -24,17 +24,17 @@ interface IResendButtonsProps {
 /** Draws the buttons; nothing in a read-only view. */
 export function ResendButtons({ turnId, prompt }: IResendButtonsProps) {
   const { words } = useHost();
-  const resends = useResendActions();
-  return resends === null ? null : (
+  const resendActions = useResendActions();
+  return resendActions === null ? null : (
     <>
-      <RetryControl turnId={turnId} resends={resends} />
+      <RetryControl turnId={turnId} resends={resendActions} />
       <LinkButton
         aria-label={words.__('Edit and resend')}
         title={words.__(
           'Change this prompt; this turn is reverted when it is sent'
         )}
         onClick={() => {
-          resends.edit(turnId, prompt);
+          resendActions.edit(turnId, prompt);
         }}
       >
         {words.__('Edit')}
@@ -47,12 +47,12 @@ export function ResendButtons({ turnId, prompt }: IResendButtonsProps) {
 function RetryControl(props: { turnId: string; resends: IResendActions }) {
   const { turnId, resends } = props;
   const { Icon, words } = useHost();
-  const reverts = useRevertActions();
+  const revertActions = useRevertActions();
   const [isOpen, setOpen] = useState(false);
   const [isWaiting, setWaiting] = useState(false);
   const [problem, setProblem] = useState('');
   const [choice, setChoice] = useState<IRetryChoice>({});
-  if (reverts === null) {
+  if (revertActions === null) {
     return null;
   }
   const openDialog = (failure = '') => {
@@ -61,7 +61,7 @@ function RetryControl(props: { turnId: string; resends: IResendActions }) {
     setOpen(true);
   };
   const retry = async () => {
-    const { revert } = await reverts.preview(turnId);
+    const { revert } = await revertActions.preview(turnId);
     if (
       revert === undefined ||
       laterTurnCount(revert) > 0 ||
@@ -110,7 +110,7 @@ function RetryControl(props: { turnId: string; resends: IResendActions }) {
       {isOpen && (
         <RevertDialog
           turnId={turnId}
-          actions={reverts}
+          actions={revertActions}
           title={words.__('Retry this turn?')}
           verb={words.__('Retry')}
           isFinal

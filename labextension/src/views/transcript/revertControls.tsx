@@ -89,7 +89,7 @@ export function RevertDialog({
   useEffect(() => {
     return unlessGone(actions.preview(turnId), outcome => {
       setPreview(outcome.revert ?? null);
-      setProblem(before => outcome.error ?? before);
+      setProblem(shownProblem => outcome.error ?? shownProblem);
     });
   }, [actions, turnId]);
   const applyRevert = async () => {

@@ -73,10 +73,12 @@ export function Preview(props: IPreviewProps) {
                     className="plm-Revert-overwrite"
                     isTicked={overwrittenFiles.includes(file.file)}
                     onTick={isTicked => {
-                      const others = overwrittenFiles.filter(
+                      const otherFiles = overwrittenFiles.filter(
                         name => name !== file.file
                       );
-                      onOverwrite(isTicked ? [...others, file.file] : others);
+                      onOverwrite(
+                        isTicked ? [...otherFiles, file.file] : otherFiles
+                      );
                     }}
                   >
                     {words.__('Overwrite it all the same')}

@@ -20,7 +20,7 @@ interface ISessionSearchProps {
   /** The scroll container of the turns. */
   elementRef: RefObject<HTMLElement>;
   /** Grows with each request to search; the field is then focused. */
-  request: number;
+  requestCount: number;
   /** Called before something is scrolled to. */
   onLeave: () => void;
   onClose: () => void;
@@ -28,23 +28,23 @@ interface ISessionSearchProps {
 
 /** Draws the field, the number of occurrences, and the buttons to go through them. */
 export function SessionSearch(props: ISessionSearchProps) {
-  const { turns, elementRef, request, onLeave, onClose } = props;
+  const { turns, elementRef, requestCount, onLeave, onClose } = props;
   const { Icon, words } = useHost();
   const [query, setQuery] = useState('');
   const fieldRef = useRef<HTMLInputElement>(null);
   const hits = useHits(turns, query);
-  /** The occurrence that the reader went to; null while it is the first from where the reader was. */
+  /** The index of the occurrence that the reader chose; null while it is the first from `startIndex`. */
   const [chosenIndex, setChosenIndex] = useState<number | null>(null);
   const [startIndex, setStartIndex] = useState(0);
   const hitIndex = Math.min(
-    chosenIndex ?? firstHitFrom(hits, turns, startIndex),
+    chosenIndex ?? firstHitIndex(hits, turns, startIndex),
     hits.length - 1
   );
   const hit = hits[hitIndex];
   useEffect(() => {
     fieldRef.current?.focus();
     fieldRef.current?.select();
-  }, [request]);
+  }, [requestCount]);
   useShownHit(hit, query, elementRef, onLeave);
   const moveBy = (offset: number) => {
     if (hits.length > 0) {
@@ -75,7 +75,7 @@ export function SessionSearch(props: ISessionSearchProps) {
         value={query}
         onChange={event => {
           if (query === '') {
-            setStartIndex(firstTurnInView(elementRef.current));
+            setStartIndex(firstIndexInView(elementRef.current));
           }
           setChosenIndex(null);
           setQuery(event.target.value);
@@ -132,7 +132,7 @@ function positionText(
 }
 
 interface ISearchKeys {
-  moveBy: (by: number) => void;
+  moveBy: (offset: number) => void;
   onClose: () => void;
 }
 
@@ -176,10 +176,10 @@ function useSearchKeys(
 
 /** Returns the occurrences in all turns; only turns that changed are searched again. */
 function useHits(turns: readonly ITurn[], query: string): readonly IHit[] {
-  const { pattern, known: hitsOfTurn } = useMemo(
+  const { pattern, hitsOfTurn } = useMemo(
     () => ({
       pattern: wordPattern(query),
-      known: new WeakMap<ITurn, readonly IHit[]>()
+      hitsOfTurn: new WeakMap<ITurn, readonly IHit[]>()
     }),
     [query]
   );
@@ -196,8 +196,8 @@ function useHits(turns: readonly ITurn[], query: string): readonly IHit[] {
   );
 }
 
-/** Returns the first occurrence in a turn or after it; the first of all if there is none. */
-function firstHitFrom(
+/** Returns the index of the first occurrence in a turn or after it; 0 if there is none. */
+function firstHitIndex(
   hits: readonly IHit[],
   turns: readonly ITurn[],
   startIndex: number
@@ -209,8 +209,8 @@ function firstHitFrom(
   );
 }
 
-/** Returns the place of the first turn that the reader sees, from 0. */
-function firstTurnInView(container: HTMLElement | null): number {
+/** Returns the index of the first turn that the reader sees. */
+function firstIndexInView(container: HTMLElement | null): number {
   const top = container?.getBoundingClientRect().top ?? 0;
   const row = [...(container?.querySelectorAll('.plm-Turn') ?? [])].find(
     turnRow => turnRow.getBoundingClientRect().bottom > top
@@ -250,9 +250,9 @@ function useShownHit(
     leaveRef.current();
     shownPlace.set({ turn, line });
     const startedAt = performance.now();
-    let frame = 0;
+    let frameId = 0;
     const paintAll = () => {
-      frame = 0;
+      frameId = 0;
       const row = rowOf(node, turn);
       const root = lineOf(row, line, isInside);
       if (root === null && kind === 'reasoning' && row !== null) {
@@ -260,20 +260,23 @@ function useShownHit(
         densityChoice.setTurn(turn, 'all steps');
       }
       const lineRanges = textRanges(root ?? row ?? node, pattern);
-      const current = lineRanges[Math.min(number, lineRanges.length - 1)];
+      const currentRange = lineRanges[Math.min(number, lineRanges.length - 1)];
       paintRanges(ALL_HITS, rangesInView(node, pattern));
-      paintRanges(CURRENT_HIT, current === undefined ? [] : [current]);
+      paintRanges(
+        CURRENT_HIT,
+        currentRange === undefined ? [] : [currentRange]
+      );
       if (performance.now() - startedAt > SETTLE_MS) {
         return; // from here on the reader scrolls
       }
-      if (current !== undefined) {
-        scrollToRange(current, node);
+      if (currentRange !== undefined) {
+        scrollToRange(currentRange, node);
       } else {
         (root ?? row)?.scrollIntoView({ block: 'nearest' });
       }
     };
     const paintSoon = () => {
-      frame = frame === 0 ? requestAnimationFrame(paintAll) : frame;
+      frameId = frameId === 0 ? requestAnimationFrame(paintAll) : frameId;
     };
     const domObserver = new MutationObserver(paintSoon);
     domObserver.observe(node, {
@@ -285,7 +288,7 @@ function useShownHit(
     paintSoon();
     return () => {
       domObserver.disconnect();
-      cancelAnimationFrame(frame);
+      cancelAnimationFrame(frameId);
       paintRanges(ALL_HITS, []);
       paintRanges(CURRENT_HIT, []);
     };
@@ -312,9 +315,8 @@ function lineOf(
 ): Element | null {
   const element =
     row?.querySelector(`[data-line="${CSS.escape(line)}"]`) ?? null;
-  const inside =
-    element?.querySelector(':scope > .plm-Disclosure-body') ?? null;
-  return isInside && inside !== null ? inside : element;
+  const body = element?.querySelector(':scope > .plm-Disclosure-body') ?? null;
+  return isInside && body !== null ? body : element;
 }
 
 /** Returns the occurrences in the turns that are rendered. */

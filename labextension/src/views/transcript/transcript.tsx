@@ -51,7 +51,7 @@ export function Transcript({
     lastPage === undefined ? 0 : lastPage.first + lastPage.turns.length;
   const isRunning = isBusy(transcript);
   const { entries, session } = transcript;
-  const reverted = useMemo(
+  const activeRevert = useMemo(
     () => revertedMessages({ entries, session }),
     [entries, session]
   );
@@ -69,7 +69,7 @@ export function Transcript({
         <SessionSearch
           turns={allTurns}
           elementRef={containerRef}
-          request={searchRequests}
+          requestCount={searchRequests}
           onLeave={leaveEnd}
           onClose={() => {
             onSearchEnd?.();
@@ -91,22 +91,22 @@ export function Transcript({
           ) : (
             <ScrollProvider value={containerRef}>
               <CoveredTurnsProvider value={coveredTurns}>
-                <TurnListProvider transcript={transcript} count={turnCount}>
+                <TurnListProvider transcript={transcript} turnCount={turnCount}>
                   <div
                     className="plm-Transcript-feed"
                     role="feed"
                     aria-label={words.__('Turns')}
                   >
-                    {pages.map((page, number) => (
+                    {pages.map((page, index) => (
                       <TurnPage
                         key={page.first}
                         page={page}
-                        isNewest={number === pages.length - 1}
-                        isLive={isRunning && number === pages.length - 1}
+                        isNewest={index === pages.length - 1}
+                        isLive={isRunning && index === pages.length - 1}
                         canRetry={
-                          !isRunning && !readOnly && number === pages.length - 1
+                          !isRunning && !readOnly && index === pages.length - 1
                         }
-                        reverted={reverted}
+                        activeRevert={activeRevert}
                       />
                     ))}
                   </div>
@@ -159,16 +159,20 @@ interface ITurnPages {
 
 /** Groups a transcript into pages of turns, and keeps unchanged pages. */
 function usePages({ entries }: ITranscript): ITurnPages {
-  const [pages, setPages] = useState<ITurnPages>({
+  const [turnPages, setTurnPages] = useState<ITurnPages>({
     entries: [],
     turns: [],
     pages: []
   });
-  if (pages.entries === entries) {
-    return pages;
+  if (turnPages.entries === entries) {
+    return turnPages;
   }
-  const turns = turnsOf({ entries }, pages.turns);
-  const next = { entries, turns, pages: pagesOf(turns, pages.pages) };
-  setPages(next);
-  return next;
+  const turns = turnsOf({ entries }, turnPages.turns);
+  const newTurnPages = {
+    entries,
+    turns,
+    pages: pagesOf(turns, turnPages.pages)
+  };
+  setTurnPages(newTurnPages);
+  return newTurnPages;
 }

@@ -139,8 +139,8 @@ export const Turn = memo(
 function ForkButton(props: { session: string; turnId: string }) {
   const { session, turnId } = props;
   const { words } = useHost();
-  const sessions = useSessionActionsIfOffered();
-  if (sessions === null) {
+  const sessionActions = useSessionActionsIfOffered();
+  if (sessionActions === null) {
     return null;
   }
   return (
@@ -151,7 +151,7 @@ function ForkButton(props: { session: string; turnId: string }) {
         'Begin a new session with all that came before this prompt; this one stays as it is'
       )}
       onClick={() => {
-        sessions.fork(session, turnId);
+        sessionActions.fork(session, turnId);
       }}
     >
       {words.__('Fork')}

@@ -40,7 +40,7 @@ const GAP_PX = 10;
 interface ITurnList {
   transcript: ITranscript;
   /** The number of turns. */
-  count: number;
+  turnCount: number;
 }
 
 const TurnListContext = createContext<ITurnList | null>(null);
@@ -48,10 +48,13 @@ const TurnListContext = createContext<ITurnList | null>(null);
 /** Provides rendered turns with the session's data beside their messages. */
 export function TurnListProvider({
   transcript,
-  count,
+  turnCount,
   children
 }: ITurnList & { children: ReactNode }) {
-  const turnList = useMemo(() => ({ transcript, count }), [transcript, count]);
+  const turnList = useMemo(
+    () => ({ transcript, turnCount }),
+    [transcript, turnCount]
+  );
   return (
     <TurnListContext.Provider value={turnList}>
       {children}
@@ -67,7 +70,7 @@ interface ITurnPageProps {
   isLive: boolean;
   /** Whether its last turn can be retried. */
   canRetry: boolean;
-  reverted: IRevertedMessages | null;
+  activeRevert: IRevertedMessages | null;
 }
 
 /** Draws a page of turns; until it is rendered, an empty element of its height. */
@@ -77,7 +80,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
     isNewest,
     isLive,
     canRetry,
-    reverted
+    activeRevert
   } = props;
   const { elementRef, isNear: isPageNear } = useNearViewport<HTMLDivElement>(
     () => isNewest
@@ -128,7 +131,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
             isLive={isLive && index === turns.length - 1}
             canRetry={canRetry && index === turns.length - 1}
             revertExtent={revertedExtent(
-              reverted,
+              activeRevert,
               turn.entries.map(({ id }) => id)
             )}
           />
@@ -193,10 +196,10 @@ function FullTurn({
   rowRef
 }: IRowProps & { rowRef: RefObject<HTMLElement> }) {
   const turnList = useContext(TurnListContext);
-  const count = turnList?.count;
+  const turnCount = turnList?.turnCount;
   useEffect(() => {
-    rowRef.current?.setAttribute('aria-setsize', String(count ?? -1));
-  }, [rowRef, count]);
+    rowRef.current?.setAttribute('aria-setsize', String(turnCount ?? -1));
+  }, [rowRef, turnCount]);
   return turnList === null ? null : (
     <Turn
       turn={turn}

@@ -84,8 +84,8 @@ it('keeps its number off the screen, and has the new one when it is back', () =>
             accept: nothing,
             reject: nothing,
             takeBack: nothing,
-            next: nothing,
-            previous: nothing
+            showNext: nothing,
+            showPrevious: nothing
           }}
         />
       ))}
