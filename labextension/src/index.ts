@@ -26,7 +26,10 @@ import { WaitingQuestions } from './notebook/waitingQuestions';
 import { COMMANDS } from './panel/commands';
 import { panel } from './panel/plugin';
 import { ILinkRegistry } from './kernel/tokens';
-import { INSPECT, type IInspectorTarget } from './views/actions/inspector';
+import {
+  INSPECT_COMMAND,
+  type IInspectorTarget
+} from './views/actions/inspector';
 
 const links: JupyterFrontEndPlugin<LinkRegistry> = {
   id: 'jupyter-palimpsest:links',
@@ -70,7 +73,7 @@ const segments: JupyterFrontEndPlugin<void> = {
       void app.commands.execute(COMMANDS.open);
     };
     const inspect = (target: IInspectorTarget) => {
-      void app.commands.execute(INSPECT, { ...target });
+      void app.commands.execute(INSPECT_COMMAND, { ...target });
     };
     app.docRegistry.addWidgetExtension(
       'Notebook',

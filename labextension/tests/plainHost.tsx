@@ -8,7 +8,7 @@ export const HOST: IHost = {
   Markdown: ({ text }) => <p>{text}</p>,
   Html: ({ text }) => <p>{text}</p>,
   Code: ({ text }) => <pre>{text}</pre>,
-  Printed: ({ text }) => <pre>{text}</pre>,
+  TerminalText: ({ text }) => <pre>{text}</pre>,
   Icon: ({ name }) => <i data-name={name} />,
   words: {
     __: (words, ...values) => fill(words, values),

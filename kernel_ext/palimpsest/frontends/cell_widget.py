@@ -14,7 +14,7 @@ import anywidget
 import traitlets
 from IPython.core.getipython import get_ipython
 
-from palimpsest.frontends.static_files import built_file
+from palimpsest.frontends.static_files import read_built_file
 from palimpsest.frontends.user_cells.requested_cells import running_request
 from palimpsest.session.engine import EngineThread
 from palimpsest.transcript.session_record.events import Record, SessionStatus
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no types
     """A widget shown with the saved output of its cells, which it rewrites; opens the comm without disturbing cells."""
 
-    _esm = built_file("loader.js", "export default {};")
+    _esm = read_built_file("loader.js", "export default {};")
     module = traitlets.Unicode().tag(sync=True)
     """The widget's JavaScript, which the loader imports."""
     key = traitlets.Unicode().tag(sync=True)

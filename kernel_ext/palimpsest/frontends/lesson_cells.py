@@ -38,7 +38,7 @@ WHOLE_LABEL_STYLE = {"description_width": "initial"}
 TEXT_WIDTH_LAYOUT = {"width": "max-content", "max_width": "100%"}
 
 
-class LessonAnswers(ShownInCell):
+class LessonAnswer(ShownInCell):
     """An answer to a question of a lesson, computed when it is shown; ``update`` draws it again in the cells that show it."""
 
     def __init__(self, compute_answer: Callable[[], ShownInCell]) -> None:
@@ -149,7 +149,7 @@ def prints_only(shell: Any) -> bool:
 def prediction_widget(
     prediction: Prediction, keep_prediction: Callable[[Any], LessonText]
 ) -> "PredictionBox | LessonText":
-    """Return a widget that asks for a prediction; a text for a square of the grid, which is chosen in an inspector."""
+    """Return a widget that asks for a prediction; a text for a request and item, which are chosen in an inspector."""
     controls, get_value = _controls(prediction.kind)
     if get_value is None:
         sentence = CHOOSE_IN_INSPECTOR.format(name=prediction.name)
@@ -183,6 +183,9 @@ def _controls(kind: PredictionKind) -> tuple[Sequence[Any], Callable[[], Any] | 
                 placeholder=f"{kind.low:,g} to {kind.high:,g}",
                 description=f"{FIELD_LABEL}, in {kind.unit}" if kind.unit else FIELD_LABEL,
                 style=WHOLE_LABEL_STYLE,
+                # Sent when the field is left: ipywidgets holds a second change back until the first one is handled, and
+                # a click would overtake it.
+                continuous_update=False,
             )
             return [number], lambda: number.value
         case ChoiceKind():

@@ -18,7 +18,7 @@ from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.page_channel.notices import missed_notices, new_records
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
-from palimpsest.frontends.static_files import built_file
+from palimpsest.frontends.static_files import read_built_file
 from palimpsest.frontends.turn_output.mime_bundle import Scrub
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import counted_noun
@@ -39,12 +39,12 @@ _log = logging.getLogger(__name__)
 class SessionView(CellWidget):
     """The widget of one session, shared by all outputs that show it; rewritten after each turn, live in a page."""
 
-    _css = built_file("view.css", "")
+    _css = read_built_file("view.css", "")
 
     def __init__(self, session: KernelSession, engine: EngineThread) -> None:
         self._kernel_session = session
         self._page_watches = PageWatches()
-        super().__init__(session.id, engine, built_file("view.js"))
+        super().__init__(session.id, engine, read_built_file("view.js"))
         self._unsubscribe = session.subscribe(self._on_records)
 
     # The saved output of the cell

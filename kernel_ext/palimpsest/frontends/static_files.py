@@ -25,8 +25,8 @@ NOT_LINKED = (
 )
 
 
-def built_file(name: str, fallback: str = "") -> str:
-    """Return a built file of the front end, or ``fallback`` in a clone without ``make front``."""
+def read_built_file(name: str, fallback: str = "") -> str:
+    """Return the text of a built file of the front end, or ``fallback`` in a clone without ``make front``."""
     path = STATIC_FOLDER / name
     return path.read_text(encoding="utf-8") if path.is_file() else fallback
 

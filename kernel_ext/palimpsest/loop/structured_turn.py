@@ -19,7 +19,7 @@ from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.session_record.events import answer_end_events
 from palimpsest.transcript.values import ModelInfo
 
-FORM_REMINDER = (
+STRUCTURED_REMINDER = (
     f"The answer is not in the form that was asked for yet. Call {STRUCTURED_OUTPUT_NAME} now, with the answer as its "
     "input."
 )
@@ -27,7 +27,7 @@ LAST_STEP_REMINDER = (
     "This is the last step of the turn, whose limit is {limit}. Call "
     f"{STRUCTURED_OUTPUT_NAME} now, with what you have found out; no other tool runs any more."
 )
-MISSING_FORM_ERROR = "The turn ended without an answer in the form that was asked for."
+MISSING_STRUCTURED_ERROR = "The turn ended without an answer in the form that was asked for."
 FORCED_CALL = {"type": "function", "function": {"name": STRUCTURED_OUTPUT_NAME}}
 """The ``tool_choice`` that forces a call with the structured answer."""
 
@@ -58,17 +58,19 @@ def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalle
             return
 
 
-def ask_for_form_again(
+def ask_for_structured_again(
     log: SessionLog, setup: StepSetup, user: UserMessage, retries_made: int
 ) -> bool:
     """Ask again after a plain-text answer; False where there is no need, or no retry is left."""
     if retries_made >= setup.retries or not _unstructured_answer(log.state):
         return False
-    write_engine_message(log, user, FORM_REMINDER)
+    write_engine_message(log, user, STRUCTURED_REMINDER)
     return True
 
 
-def write_last_structured_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
+def write_last_structured_message(
+    log: SessionLog, setup: StepSetup, user: UserMessage
+) -> UserMessage:
     """Write the message about the last step, in which only the structured answer can be given."""
     return write_engine_message(log, user, LAST_STEP_REMINDER.format(limit=setup.max_steps))
 
@@ -77,7 +79,7 @@ def refuse_unstructured(log: SessionLog, retries_made: int) -> None:
     """Set an error on a turn that ended without an error, but also without its structured answer."""
     unstructured_answer = _unstructured_answer(log.state)
     if unstructured_answer is not None:
-        error = StructuredOutputError(message=MISSING_FORM_ERROR, retries=retries_made)
+        error = StructuredOutputError(message=MISSING_STRUCTURED_ERROR, retries=retries_made)
         log.append(
             *answer_end_events(unstructured_answer.model_copy(update={"error": error})), sync=True
         )

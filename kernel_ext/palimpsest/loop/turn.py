@@ -31,9 +31,9 @@ from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, 
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import record_turn_diffs
 from palimpsest.loop.structured_turn import (
-    ask_for_form_again,
+    ask_for_structured_again,
     refuse_unstructured,
-    write_last_structured_step,
+    write_last_structured_message,
 )
 from palimpsest.loop.subtasks import SUBTASK_KEY, run_subtasks
 from palimpsest.model.interface import LazilyImportedModel
@@ -259,7 +259,7 @@ class Turn:
         if setup is None:
             return False
         if setup.wants_structured:
-            is_asked = ask_for_form_again(self._log, setup, user, self.form_retries)
+            is_asked = ask_for_structured_again(self._log, setup, user, self.form_retries)
             self.form_retries += is_asked
             return is_asked
         newest = self._log.state.newest_message()
@@ -311,7 +311,7 @@ class Turn:
         is_last = self._step_count >= setup.max_steps
         if is_last and self._step_count > 1:
             write_message = (
-                write_last_structured_step if setup.wants_structured else write_last_step_message
+                write_last_structured_message if setup.wants_structured else write_last_step_message
             )
             user = write_message(self._log, setup, user)
         result = await run_step(

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from palimpsest.frontends.lesson_cells import LessonAnswers, ShownValues, prediction_widget
+from palimpsest.frontends.lesson_cells import LessonAnswer, ShownValues, prediction_widget
 from palimpsest.home_paths import home_path
 from palimpsest.lessons.learner_file import LearnerFile, LearnerLine, learner_file, learner_name
 from palimpsest.lessons.lesson_files import OpenedSessions
@@ -60,7 +60,7 @@ class Lesson(ShownInCell):
         self.sessions = OpenedSessions(plan, _session_of)
         self._reveal_functions: list[Callable[[], None]] = []
         """Functions that show what inspectors hide until all predictions are kept."""
-        self._waiting_answers: list[LessonAnswers] = []
+        self._waiting_answers: list[LessonAnswer] = []
         """Shown answers that wait for a prediction."""
 
     @property
@@ -129,24 +129,24 @@ class Lesson(ShownInCell):
             if self._prediction_line(prediction) is None
         ]
 
-    def reveal(self, *names: str) -> LessonAnswers:
+    def reveal(self, *names: str) -> LessonAnswer:
         """Show predictions beside the truth, all or those named; what is not predicted yet is shown when it is.
 
         >>> lesson.reveal("share")
         """
         chosen_names = names or tuple(prediction.name for prediction in self.plan.predictions)
         predictions = [self.plan.prediction(name) for name in chosen_names]
-        answers = LessonAnswers(lambda: self._answers_text(predictions))
+        answers = LessonAnswer(lambda: self._answers_text(predictions))
         if self.missing_predictions:
             self._waiting_answers.append(answers)
         return answers
 
-    def after_predictions(self, *values: Any) -> LessonAnswers:
+    def after_predictions(self, *values: Any) -> LessonAnswer:
         """Show values that tell an answer, such as a table, once all predictions are kept; until then what is missing.
 
         >>> lesson.after_predictions(lesson.session.compare(["raw", "sweagent.last_n"]))
         """
-        answers = LessonAnswers(
+        answers = LessonAnswer(
             lambda: (
                 predictions_missing_text(missing)
                 if (missing := self.missing_predictions)
@@ -157,7 +157,7 @@ class Lesson(ShownInCell):
             self._waiting_answers.append(answers)
         return answers
 
-    def meaning(self) -> LessonAnswers:
+    def meaning(self) -> LessonAnswer:
         """Show what the answers mean once all predictions are kept; until then what is missing.
 
         >>> lesson.meaning()

@@ -2,7 +2,7 @@
 
 A string gets the answer's text, a number the next fitting number in it, a date the first date, an enumeration the first
 choice that occurs in it. A list gets the entries that the answer lists; an integer, without a number in the text, how
-many entries there are. A field for which the answer has no value is left out; a required one gets a simple value that
+many entries there are. A field for which the answer has no value is left out; a required one gets a plain value that
 the schema allows, such as 0, an empty list or the first choice, so that every schema can be tried.
 """
 
@@ -59,7 +59,7 @@ class _Filler:
         return replace(self, path=(*self.path, step), **changes)
 
     def value(self, schema: Any) -> Any:
-        """Return the value for a schema; ``_NO_VALUE`` where the answer has none and, if needed, no simple one fits."""
+        """Return the value for a schema; ``_NO_VALUE`` where the answer has none and, if needed, no plain one fits."""
         if not isinstance(schema, Mapping) or len(self.path) > _MAX_LEVELS:
             return self._any_value() if schema is True else _NO_VALUE
         if isinstance(reference := schema.get("$ref"), str):
@@ -125,7 +125,7 @@ class _Filler:
         return _NO_VALUE if plain_value is None else plain_value
 
     def _option_value(self, options: Sequence[Any]) -> Any:
-        """Return the value of the first option that the answer fills, else a simple value: null, if allowed."""
+        """Return the value of the first option that the answer fills, else a plain value: null, if allowed."""
         schema_types = [option.get("type") for option in options if isinstance(option, Mapping)]
         is_decimal = schema_types[:2] == ["number", "string"]
         optional_filler = self._filler_inside("option", is_required=False)

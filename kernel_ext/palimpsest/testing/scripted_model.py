@@ -85,10 +85,10 @@ class ScriptedModel:
     async def _stream_actions(
         self, answer: ModelAnswer, request: ModelRequest
     ) -> AsyncGenerator[StreamEvent, None]:
-        has_provider_runs = any(isinstance(step, ProviderRun) for step in answer.actions)
+        has_provider_runs = any(isinstance(action, ProviderRun) for action in answer.actions)
         provider_calls = ProviderCalls() if has_provider_runs else None
-        offered = {tool.name: tool.name for tool in request.tools}
-        joiner = StreamJoiner(model_family(request.model.ref), offered, provider_calls)
+        tool_names = {tool.name: tool.name for tool in request.tools}
+        joiner = StreamJoiner(model_family(request.model.ref), tool_names, provider_calls)
         yield StepStarted()
         for action in answer.actions:
             if isinstance(action, Pause):
@@ -102,8 +102,10 @@ class ScriptedModel:
         finish = answer.finish or "stop"
         for event in joiner.end_stream(finish):
             yield event
-        tokens = self._usage(answer, joiner, request)
-        yield StepFinished(joiner.finish_reason(finish), tokens, tokens.cost(request.model.price))
+        token_usage = self._usage(answer, joiner, request)
+        yield StepFinished(
+            joiner.finish_reason(finish), token_usage, token_usage.cost(request.model.price)
+        )
 
     def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)
@@ -117,10 +119,10 @@ class ScriptedModel:
         if not self._answers:
             message = f"The script has no answer for request {len(self.requests)}."
             raise ModelFailed(UnknownError(message=message))
-        scripted = self._answers.pop(0)
-        if isinstance(scripted, ModelAnswer):
-            return scripted
-        return await call_answer_function(scripted, request)
+        scripted_answer = self._answers.pop(0)
+        if isinstance(scripted_answer, ModelAnswer):
+            return scripted_answer
+        return await call_answer_function(scripted_answer, request)
 
     def _deltas(self, answer: ModelAnswer, action: Action, family: Family) -> list[SimpleNamespace]:
         match action:

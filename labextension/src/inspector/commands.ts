@@ -5,7 +5,7 @@ import type { ILauncher } from '@jupyterlab/launcher';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
-import { COMPARE, INSPECT } from '../views/actions/inspector';
+import { COMPARE_COMMAND, INSPECT_COMMAND } from '../views/actions/inspector';
 import { inspectorIcon } from './inspectorIcon';
 import type { InspectorArea, InspectorTabs } from './inspectorTabs';
 import type { InspectionChoice } from './inspectionChoice';
@@ -18,8 +18,8 @@ import {
 } from './targets';
 
 export const INSPECTOR_COMMANDS = {
-  inspect: INSPECT,
-  compare: COMPARE
+  inspect: INSPECT_COMMAND,
+  compare: COMPARE_COMMAND
 } as const;
 
 /** Returns the description of an argument that is a text. */

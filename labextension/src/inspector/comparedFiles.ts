@@ -1,7 +1,7 @@
 /** The file browser's menu: two recorded files that are selected are compared, or one with another that is asked for. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
-import { COMPARE } from '../views/actions/inspector';
+import { COMPARE_COMMAND } from '../views/actions/inspector';
 import type { IWords } from '../views/host';
 import { inspectorIcon } from './inspectorIcon';
 import { comparablePaths } from './recordingFormats';
@@ -33,7 +33,7 @@ export function addComparedFiles(
     execute: async () => {
       const [path, comparedPath] = selectedPaths();
       if (path !== undefined) {
-        await app.commands.execute(COMPARE, {
+        await app.commands.execute(COMPARE_COMMAND, {
           path,
           ...(comparedPath === undefined ? {} : { with: comparedPath })
         });

@@ -9,12 +9,12 @@ import type {
 } from '../protocol/generated';
 
 /** Reads one notebook for the kernel. */
-export type ReadCells = (wanted: CellsRequestNotice) => PageNotebook;
+export type ReadCells = (request: CellsRequestNotice) => PageNotebook;
 
 /** A request of the kernel to do something with cells of a notebook. */
 export type CellsAction = ChangeCellsNotice | RunCellNotice;
 
-/** What a page answers to such a request. */
+/** What a page answers to a request to change or run cells. */
 export type CellsAnswer = Partial<Pick<CellsChanged, 'results' | 'refusal'>>;
 
 /** Does what the kernel requests; undefined where the request is not for this notebook, or of another kind. */
@@ -26,21 +26,23 @@ export type ActOnCells = (
 const MAX_PIECE_CHARS = 250_000;
 
 /** Returns notebooks in pieces of bounded size, at least one; cells keep their order. */
-export function inPieces(notebooks: readonly PageNotebook[]): PageNotebook[][] {
+export function notebookPieces(
+  notebooks: readonly PageNotebook[]
+): PageNotebook[][] {
   const pieces: PageNotebook[][] = [[]];
-  let room = MAX_PIECE_CHARS;
+  let remainingChars = MAX_PIECE_CHARS;
   for (const notebook of notebooks) {
     let cells: PageCell[] = [];
     pieces.at(-1)?.push({ ...notebook, cells });
     for (const cell of notebook.cells) {
-      const size = JSON.stringify(cell).length;
-      if (size > room && room < MAX_PIECE_CHARS) {
+      const cellChars = JSON.stringify(cell).length;
+      if (cellChars > remainingChars && remainingChars < MAX_PIECE_CHARS) {
         cells = [];
         pieces.push([{ ...notebook, cells }]);
-        room = MAX_PIECE_CHARS;
+        remainingChars = MAX_PIECE_CHARS;
       }
       cells.push(cell);
-      room -= size;
+      remainingChars -= cellChars;
     }
   }
   return pieces;

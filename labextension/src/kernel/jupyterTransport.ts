@@ -10,10 +10,10 @@ import type { CommandReply } from '../protocol/generated';
 import type { KernelNotice } from '../state/store/kernelStore';
 import type { ITransport, TransportEvent } from './transport';
 
-const NOTICE = 'palimpsest_notice';
-const REQUEST = 'palimpsest_request' as 'debug_request';
+const NOTICE_TYPE = 'palimpsest_notice';
+const REQUEST_TYPE = 'palimpsest_request' as 'debug_request';
 /** The comm target by which a kernel with the package is recognised. */
-const TARGET = 'palimpsest';
+const COMM_TARGET = 'palimpsest';
 
 /** Matches code that may load the package. */
 const LOADING_CODE = /palimpsest|%agent/;
@@ -25,11 +25,11 @@ export class JupyterTransport implements ITransport {
   private _clone: Kernel.IKernelConnection | null = null;
   private _isRestarting = false;
   private _hasRun = false;
-  private _loadingRequest = '';
+  private _loadingRequestId = '';
 
   constructor(private readonly _kernel: Kernel.IKernelConnection) {
     _kernel.iopubMessage.connect(this._onNotice);
-    _kernel.iopubMessage.connect(this._onMessage);
+    _kernel.iopubMessage.connect(this._onExecution);
     _kernel.statusChanged.connect(this._onStatus);
     _kernel.connectionStatusChanged.connect(this._onConnection);
     this._clone = connectionWithoutWait(_kernel);
@@ -43,16 +43,16 @@ export class JupyterTransport implements ITransport {
     return this._kernel.id;
   }
 
-  async knowsUs(): Promise<boolean> {
+  async hasPackage(): Promise<boolean> {
     const reply = await this._send('comm_info_request' as 'debug_request', {
-      target_name: TARGET
+      target_name: COMM_TARGET
     });
     const { comms } = reply as { comms?: Record<string, unknown> };
     return comms !== undefined && Object.keys(comms).length > 0;
   }
 
   async ask(content: Record<string, unknown>): Promise<CommandReply> {
-    return (await this._send(REQUEST, content)) as unknown as CommandReply;
+    return (await this._send(REQUEST_TYPE, content)) as unknown as CommandReply;
   }
 
   /** Sends a request on the control channel, which a kernel handles also while a cell runs. */
@@ -86,7 +86,7 @@ export class JupyterTransport implements ITransport {
   dispose(): void {
     this.onNotice = this.onEvent = null;
     this._kernel.iopubMessage.disconnect(this._onNotice);
-    this._kernel.iopubMessage.disconnect(this._onMessage);
+    this._kernel.iopubMessage.disconnect(this._onExecution);
     this._kernel.statusChanged.disconnect(this._onStatus);
     this._kernel.connectionStatusChanged.disconnect(this._onConnection);
     this._dropClone();
@@ -98,40 +98,40 @@ export class JupyterTransport implements ITransport {
     this._clone = null;
     setTimeout(() => {
       clone?.dispose();
-    }, LINGER_MS);
+    }, CLONE_LINGER_MS);
   }
 
   private readonly _onNotice = (
     _sender: Kernel.IKernelConnection,
     message: KernelMessage.IIOPubMessage
   ): void => {
-    if ((message.header.msg_type as string) === NOTICE) {
+    if ((message.header.msg_type as string) === NOTICE_TYPE) {
       this.onNotice?.(message.content as unknown as KernelNotice);
     }
   };
 
   /** Detects the end of code that may have loaded the package. */
-  private readonly _onMessage = (
+  private readonly _onExecution = (
     _sender: Kernel.IKernelConnection,
     message: KernelMessage.IIOPubMessage
   ): void => {
     const { msg_id = '' } = message.parent_header as { msg_id?: string };
     if (KernelMessage.isExecuteInputMsg(message)) {
-      this._loadingRequest = LOADING_CODE.test(message.content.code)
+      this._loadingRequestId = LOADING_CODE.test(message.content.code)
         ? msg_id
         : '';
     } else if (
       KernelMessage.isStatusMsg(message) &&
       message.content.execution_state === 'idle' &&
       msg_id !== '' &&
-      msg_id === this._loadingRequest
+      msg_id === this._loadingRequestId
     ) {
-      this._loadingRequest = '';
+      this._loadingRequestId = '';
       this.onEvent?.('loaded');
     }
   };
 
-  /** JupyterLab connects anew to a kernel that died and that the server restarted. */
+  /** Asks for the status of a kernel that died and was restarted, once JupyterLab is connected to it again. */
   private readonly _onConnection = (
     _sender: Kernel.IKernelConnection,
     status: Kernel.ConnectionStatus
@@ -148,7 +148,7 @@ export class JupyterTransport implements ITransport {
       .done.catch(() => undefined);
   }
 
-  private _restarted(): void {
+  private _handleRestart(): void {
     this._isRestarting = true;
     this._dropClone();
     this.onEvent?.('restarted');
@@ -161,12 +161,12 @@ export class JupyterTransport implements ITransport {
     switch (status) {
       case 'restarting':
       case 'autorestarting':
-        this._restarted();
+        this._handleRestart();
         break;
       case 'starting':
         // Of a restart that another page requested, this page receives only the status "starting".
         if (this._hasRun && !this._isRestarting) {
-          this._restarted();
+          this._handleRestart();
           this._askForStatus();
         }
         break;
@@ -187,8 +187,8 @@ export class JupyterTransport implements ITransport {
   };
 }
 
-/** Milliseconds for which a second connection remains for the replies to its requests. */
-const LINGER_MS = 2000;
+/** Milliseconds for which the clone remains for the replies to its requests. */
+const CLONE_LINGER_MS = 2000;
 
 /** Opens a second connection that does not wait for the shell channel. */
 function connectionWithoutWait(

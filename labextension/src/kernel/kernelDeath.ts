@@ -20,9 +20,9 @@ export class KernelDeath {
   /** Stores the kernel that a notebook has now, if any, and the state of its link. */
   update(
     kernel: Pick<Kernel.IKernelConnection, 'status'> | null | undefined,
-    link: LinkState | undefined
+    linkState: LinkState | undefined
   ): void {
-    if (link === 'dead') {
+    if (linkState === 'dead') {
       this._hasDied = true;
     } else if (kernel) {
       this._hasDied = false;

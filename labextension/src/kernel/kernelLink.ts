@@ -22,7 +22,7 @@ import {
   type LinkState
 } from '../state/store/kernelStore';
 import {
-  inPieces,
+  notebookPieces,
   type ActOnCells,
   type CellsAction,
   type ReadCells
@@ -31,10 +31,12 @@ import type { ITransport, TransportEvent } from './transport';
 
 /** Milliseconds after which a kernel without an answer counts as one without the package. */
 export const SILENCE_MS = 1000;
+/** Milliseconds after which a command counts as not answered. */
+const COMMAND_TIMEOUT_MS = 5 * SILENCE_MS;
 /** Milliseconds between two watches, between two greetings while the package loads, and until records are missed. */
 const RENEW_MS = 10_000;
-const LOADING_MS = 200;
-const BEHIND_MS = 300;
+const LOADING_RETRY_MS = 200;
+const LATE_RECORDS_MS = 300;
 
 /** The fields of a command without its type and id, and without what the link fills in. */
 export type CommandFields<T extends Command['type']> = {
@@ -47,7 +49,7 @@ export interface IOutcome<T extends Command['type']> {
   error?: string;
   answer?: T extends keyof Answers ? Answers[T] : Done;
   words?: string;
-  /** Of a prompt that was a command. */
+  /** The answer of a prompt that was a command. */
   typed?: TypedAnswer;
 }
 
@@ -68,7 +70,7 @@ export interface ILink {
   ): Promise<CommandReply>;
   /**
    * Sends a command and waits for its outcome; for a prompt that is the turn's end. Until then `onProgress`
-   * is called with what the kernel tells about how far it is.
+   * is called with each notice of its progress.
    */
   outcome<T extends Command['type']>(
     type: T,
@@ -92,7 +94,9 @@ interface ILinkOptions {
   /** Version of this package. */
   version: string;
   newId?: () => string;
-  store?: (askAgain: (id: string, after: number | null) => void) => KernelStore;
+  createStore?: (
+    askAgain: (id: string, after: number | null) => void
+  ) => KernelStore;
 }
 
 /**
@@ -103,24 +107,24 @@ interface ILinkOptions {
  */
 export class KernelLink implements ILink {
   readonly store: KernelStore;
-  private readonly _client: string;
+  private readonly _clientId: string;
   private readonly _newId: () => string;
-  private readonly _notebooks = new Set<ReadCells>();
+  private readonly _cellReaders = new Set<ReadCells>();
   /** The last request that was answered. */
-  private _answeredRequest = '';
-  private readonly _actors = new Set<ActOnCells>();
+  private _answeredRequestId = '';
+  private readonly _cellActors = new Set<ActOnCells>();
   /** The last request that was carried out. */
-  private _servedRequest = '';
-  private readonly _outcomes = new Map<
+  private _servedRequestId = '';
+  private readonly _outcomeResolvers = new Map<
     string,
     (outcome: IOutcome<never>) => void
   >();
-  private readonly _progress = new Map<string, OnProgress>();
+  private readonly _progressCallbacks = new Map<string, OnProgress>();
   /** The number of the last greeting; the replies to earlier ones are ignored. */
-  private _greeting = 0;
+  private _greetingNumber = 0;
   private _isNewKernel = false;
-  private _watchers = 0;
-  private _renewal: ReturnType<typeof setInterval> | undefined;
+  private _watcherCount = 0;
+  private _renewalTimer: ReturnType<typeof setInterval> | undefined;
   private _isDisposed = false;
 
   constructor(
@@ -128,7 +132,7 @@ export class KernelLink implements ILink {
     private readonly _options: ILinkOptions
   ) {
     this._newId = _options.newId ?? newId;
-    this._client = this._newId();
+    this._clientId = this._newId();
     const askAgain = (session: string, after: number | null) => {
       void this.command('resync', {
         session,
@@ -139,23 +143,23 @@ export class KernelLink implements ILink {
         }
       });
     };
-    this.store = _options.store?.(askAgain) ?? new KernelStore(askAgain);
+    this.store = _options.createStore?.(askAgain) ?? new KernelStore(askAgain);
     _transport.onNotice = notice => {
       if (notice.kind === 'outcome') {
         // Earlier notices must be in the store before the caller gets the outcome.
         this.store.flush();
         this._settle(notice.id, notice);
       } else if (notice.kind === 'import-progress') {
-        this._progress.get(notice.id)?.(notice);
+        this._progressCallbacks.get(notice.id)?.(notice);
       } else if (notice.kind === 'ping') {
         // A question is open; a page in a hidden tab gets this before its timer fires.
         this._watch();
       } else if (notice.kind === 'cells') {
-        this._tellCells(notice);
+        this._sendCells(notice);
       } else if (notice.kind === 'change-cells' || notice.kind === 'run-cell') {
-        void this._serveCells(notice);
+        void this._carryOut(notice);
       } else {
-        this.store.receive(inPresentWords(notice));
+        this.store.receive(inCurrentProtocol(notice));
       }
     };
     _transport.onEvent = event => {
@@ -182,9 +186,9 @@ export class KernelLink implements ILink {
   ): Promise<IOutcome<T>> {
     const id = this._newId();
     return new Promise(resolve => {
-      this._outcomes.set(id, resolve);
+      this._outcomeResolvers.set(id, resolve);
       if (onProgress !== undefined) {
-        this._progress.set(id, onProgress);
+        this._progressCallbacks.set(id, onProgress);
       }
       void this._send(id, type, fields).then(reply => {
         if (reply.status !== 'ok') {
@@ -195,9 +199,9 @@ export class KernelLink implements ILink {
   }
 
   watch(): () => void {
-    this._watchers += 1;
-    if (this._watchers === 1) {
-      this._renewal = setInterval(() => {
+    this._watcherCount += 1;
+    if (this._watcherCount === 1) {
+      this._renewalTimer = setInterval(() => {
         this._watch();
       }, RENEW_MS);
       this._watch();
@@ -206,24 +210,24 @@ export class KernelLink implements ILink {
     return () => {
       if (!isOver) {
         isOver = true;
-        this._watchers -= 1;
+        this._watcherCount -= 1;
         this._unwatch();
       }
     };
   }
 
   tellCells(read: ReadCells): () => void {
-    this._notebooks.add(read);
+    this._cellReaders.add(read);
     this._watch();
     return () => {
-      this._notebooks.delete(read);
+      this._cellReaders.delete(read);
     };
   }
 
   serveCells(act: ActOnCells): () => void {
-    this._actors.add(act);
+    this._cellActors.add(act);
     return () => {
-      this._actors.delete(act);
+      this._cellActors.delete(act);
     };
   }
 
@@ -239,10 +243,10 @@ export class KernelLink implements ILink {
 
   dispose(): void {
     if (!this._isDisposed) {
-      this._watchers = 0;
+      this._watcherCount = 0;
       this._unwatch();
       this._isDisposed = true;
-      this._loseOutcomes();
+      this._failOutcomes();
       this._transport.dispose();
     }
   }
@@ -252,8 +256,8 @@ export class KernelLink implements ILink {
       case 'dead':
       case 'restarted':
         this._isNewKernel = true;
-        this._greeting += 1;
-        this._loseOutcomes();
+        this._greetingNumber += 1;
+        this._failOutcomes();
         this.store.reset();
         this.store.update({ link: event === 'dead' ? 'dead' : 'connecting' });
         break;
@@ -273,16 +277,17 @@ export class KernelLink implements ILink {
    * it is not, unless the kernel has said that it loads it: that can keep a kernel from answering.
    */
   private _greet(): void {
-    this._greeting += 1;
-    const greeting = this._greeting;
-    const isOver = () => this._isDisposed || greeting !== this._greeting;
+    this._greetingNumber += 1;
+    const greetingNumber = this._greetingNumber;
+    const isOver = () =>
+      this._isDisposed || greetingNumber !== this._greetingNumber;
     const markAbsent = () => {
-      clearTimeout(silence);
+      clearTimeout(silenceTimer);
       if (!isOver()) {
         this.store.update({ link: 'absent' });
       }
     };
-    const silence = setTimeout(() => {
+    const silenceTimer = setTimeout(() => {
       if (isOver() || this.state !== 'loading') {
         markAbsent();
       } else {
@@ -294,18 +299,20 @@ export class KernelLink implements ILink {
       id: this._newId(),
       protocol: PROTOCOL_VERSION,
       version: this._options.version,
-      client: this._client
+      client: this._clientId
     };
-    const greeted = this._transport
-      .knowsUs()
-      .then(known => (known && !isOver() ? this._transport.ask(hello) : null));
-    greeted.then(
+    const helloReply = this._transport
+      .hasPackage()
+      .then(hasPackage =>
+        hasPackage && !isOver() ? this._transport.ask(hello) : null
+      );
+    helloReply.then(
       reply => {
         if (reply === null) {
           markAbsent();
           return;
         }
-        clearTimeout(silence);
+        clearTimeout(silenceTimer);
         if (isOver()) {
           return;
         }
@@ -315,14 +322,14 @@ export class KernelLink implements ILink {
             if (!isOver()) {
               this._greet();
             }
-          }, LOADING_MS);
+          }, LOADING_RETRY_MS);
         } else {
           this._onHelloReply(reply);
         }
       },
       () => {
         // The connection ended; its status event handles the rest.
-        clearTimeout(silence);
+        clearTimeout(silenceTimer);
       }
     );
   }
@@ -334,7 +341,7 @@ export class KernelLink implements ILink {
     }
     this.store.update({
       link: 'ready',
-      problem: reply.protocol === PROTOCOL_VERSION ? '' : MISMATCH,
+      problem: reply.protocol === PROTOCOL_VERSION ? '' : VERSION_MISMATCH,
       version: reply.version,
       project: reply.project ?? ''
     });
@@ -346,13 +353,17 @@ export class KernelLink implements ILink {
 
   /** Renews the watch; the reply shows whether notices were missed. */
   private _watch(): void {
-    if (this.state !== 'ready' || this._watchers === 0 || this._isDisposed) {
+    if (
+      this.state !== 'ready' ||
+      this._watcherCount === 0 ||
+      this._isDisposed
+    ) {
       return;
     }
-    const cells = this._notebooks.size > 0;
-    void this.command('watch', { pings: true, cells }).then(reply => {
+    const hasCells = this._cellReaders.size > 0;
+    void this.command('watch', { pings: true, cells: hasCells }).then(reply => {
       if (reply.error === NO_ANSWER) {
-        this._lookForRestart();
+        this._detectRestart();
         return;
       }
       // Records that the head counts may still be on their way.
@@ -365,13 +376,13 @@ export class KernelLink implements ILink {
   }
 
   /**
-   * Finds out why a kernel gave no answer: one that starts quickly after somebody else restarted it may
-   * say so before it is heard.
+   * Marks the package as absent from a kernel that gave no answer and no longer has it: somebody else restarted the
+   * kernel, which may say so before this page hears it.
    */
-  private _lookForRestart(): void {
-    void this._transport.knowsUs().then(
-      known => {
-        if (!known && !this._isDisposed && this.state === 'ready') {
+  private _detectRestart(): void {
+    void this._transport.hasPackage().then(
+      hasPackage => {
+        if (!hasPackage && !this._isDisposed && this.state === 'ready') {
           this._onEvent('restarted');
           this.store.update({ link: 'absent' });
         }
@@ -380,13 +391,13 @@ export class KernelLink implements ILink {
     );
   }
 
-  /** Answers what the cells of this page's notebooks hold. */
-  private _tellCells(wanted: CellsRequestNotice): void {
-    const { request } = wanted;
+  /** Sends what the cells of this page's notebooks hold. */
+  private _sendCells(notice: CellsRequestNotice): void {
+    const { request } = notice;
     // Two connections of a page that was just opened receive each notice twice.
-    if (this._notebooks.size > 0 && request !== this._answeredRequest) {
-      this._answeredRequest = request;
-      inPieces([...this._notebooks].map(read => read(wanted))).forEach(
+    if (this._cellReaders.size > 0 && request !== this._answeredRequestId) {
+      this._answeredRequestId = request;
+      notebookPieces([...this._cellReaders].map(read => read(notice))).forEach(
         (notebooks, index, { length }) => {
           const last = index === length - 1;
           void this.command('cells', { request, notebooks, last });
@@ -396,15 +407,15 @@ export class KernelLink implements ILink {
   }
 
   /** Does what the kernel requests of this page's cells, once, and answers. */
-  private async _serveCells(notice: CellsAction): Promise<void> {
+  private async _carryOut(notice: CellsAction): Promise<void> {
     const { client, request } = notice;
     // Two connections of a page that was just opened receive each notice twice.
-    if (client !== this._client || request === this._servedRequest) {
+    if (client !== this._clientId || request === this._servedRequestId) {
       return;
     }
-    this._servedRequest = request;
+    this._servedRequestId = request;
     let answer: ReturnType<ActOnCells>;
-    for (const act of this._actors) {
+    for (const act of this._cellActors) {
       answer ??= act(notice);
     }
     const { results = [], refusal } = (await answer) ?? { refusal: 'closed' };
@@ -412,20 +423,20 @@ export class KernelLink implements ILink {
   }
 
   private _catchUpMs({ session }: CommandReply): number {
-    const known =
+    const isKnown =
       session && this.store.getSnapshot().sessions.get(session.session)?.known;
-    return known === true ? BEHIND_MS : 0;
+    return isKnown === true ? LATE_RECORDS_MS : 0;
   }
 
   private _noteHead({ session }: CommandReply, isNewKernel: boolean): void {
-    if (session !== undefined && this._watchers > 0) {
+    if (session !== undefined && this._watcherCount > 0) {
       this.store.updateHead(session, true, isNewKernel);
     }
   }
 
   private _unwatch(): void {
-    if (this._watchers === 0) {
-      clearInterval(this._renewal);
+    if (this._watcherCount === 0) {
+      clearInterval(this._renewalTimer);
       if (this.state === 'ready' && !this._isDisposed) {
         void this.command('unwatch');
       }
@@ -437,27 +448,28 @@ export class KernelLink implements ILink {
     type: Command['type'],
     fields: object
   ): Promise<CommandReply> {
-    const client = CLIENT[type] === true ? { client: this._client } : {};
+    const client =
+      COMMANDS_WITH_CLIENT[type] === true ? { client: this._clientId } : {};
     const content = { ...fields, ...client, id, type };
     return Promise.race([
       this._transport.ask(content).catch(() => errorReply(NO_ANSWER)),
       new Promise<CommandReply>(resolve => {
         setTimeout(() => {
           resolve(errorReply(NO_ANSWER));
-        }, SILENCE_MS * 5);
+        }, COMMAND_TIMEOUT_MS);
       })
     ]);
   }
 
   private _settle(id: string, outcome: object): void {
-    const settle = this._outcomes.get(id);
-    this._outcomes.delete(id);
-    this._progress.delete(id);
+    const settle = this._outcomeResolvers.get(id);
+    this._outcomeResolvers.delete(id);
+    this._progressCallbacks.delete(id);
     settle?.(outcome);
   }
 
-  private _loseOutcomes(): void {
-    [...this._outcomes.keys()].forEach(id => {
+  private _failOutcomes(): void {
+    [...this._outcomeResolvers.keys()].forEach(id => {
       this._settle(id, { error: NO_ANSWER });
     });
   }
@@ -465,23 +477,26 @@ export class KernelLink implements ILink {
 
 /** The error of a command that no kernel answered. */
 export const NO_ANSWER = 'The kernel does not answer.';
-const MISMATCH =
+const VERSION_MISMATCH =
   'The kernel’s Palimpsest and this page’s are of different versions; some of it may not work. Install the same version in both entries.';
 
 /** Converts notices of protocol 1, which had other names for a session's state and its context fill. */
-function inPresentWords(notice: KernelNotice): KernelNotice {
-  const former = notice as unknown as { kind: string; filling?: ContextFill };
-  return former.kind === 'picture'
+function inCurrentProtocol(notice: KernelNotice): KernelNotice {
+  const oldNotice = notice as unknown as {
+    kind: string;
+    filling?: ContextFill;
+  };
+  return oldNotice.kind === 'picture'
     ? ({
-        ...former,
+        ...oldNotice,
         kind: 'session-state',
-        context_fill: former.filling
+        context_fill: oldNotice.filling
       } as unknown as SessionStateNotice)
     : notice;
 }
 
 /** The commands that carry the id of their page. */
-const CLIENT: Partial<Record<Command['type'], true>> = {
+const COMMANDS_WITH_CLIENT: Partial<Record<Command['type'], true>> = {
   watch: true,
   unwatch: true,
   cells: true,

@@ -18,15 +18,15 @@ import {
 import { JupyterTransport } from './jupyterTransport';
 import { ReaderSet } from '../state/store/readerSet';
 
-interface IShared {
+interface ISharedLink {
   link: KernelLink;
-  users: number;
+  userCount: number;
 }
 
 /** Finds the link that belongs to a notebook. */
 export class LinkRegistry {
-  private readonly _byContext = new Map<ISessionContext, NotebookLink>();
-  private readonly _byKernel = new Map<string, IShared>();
+  private readonly _linksByContext = new Map<ISessionContext, NotebookLink>();
+  private readonly _linksByKernel = new Map<string, ISharedLink>();
 
   constructor(private readonly _version: string) {}
 
@@ -36,14 +36,14 @@ export class LinkRegistry {
    * It follows the context from kernel to kernel, and ends with it.
    */
   get(context: ISessionContext): ILink {
-    const existing = this._byContext.get(context);
+    const existing = this._linksByContext.get(context);
     if (existing !== undefined) {
       return existing;
     }
     const link = new NotebookLink(context, this);
-    this._byContext.set(context, link);
+    this._linksByContext.set(context, link);
     context.disposed.connect(() => {
-      this._byContext.delete(context);
+      this._linksByContext.delete(context);
       link.dispose();
     });
     return link;
@@ -51,26 +51,26 @@ export class LinkRegistry {
 
   /** Returns the shared link of a kernel; every call must be followed by one `leave`. */
   join(kernel: Kernel.IKernelConnection): KernelLink {
-    const shared = this._byKernel.get(kernel.id) ?? {
+    const shared = this._linksByKernel.get(kernel.id) ?? {
       link: new KernelLink(new JupyterTransport(kernel), {
         version: this._version
       }),
-      users: 0
+      userCount: 0
     };
-    shared.users += 1;
-    this._byKernel.set(kernel.id, shared);
+    shared.userCount += 1;
+    this._linksByKernel.set(kernel.id, shared);
     return shared.link;
   }
 
   /** Releases a shared link; the last release disposes of it. */
-  leave(id: string): void {
-    const shared = this._byKernel.get(id);
+  leave(kernelId: string): void {
+    const shared = this._linksByKernel.get(kernelId);
     if (shared === undefined) {
       return;
     }
-    shared.users -= 1;
-    if (shared.users === 0) {
-      this._byKernel.delete(id);
+    shared.userCount -= 1;
+    if (shared.userCount === 0) {
+      this._linksByKernel.delete(kernelId);
       shared.link.dispose();
     }
   }
@@ -83,20 +83,20 @@ class NotebookLink implements ILink {
   private _kernelId = '';
   private readonly _readers = new ReaderSet();
   private readonly _watchers = new Set<{ unwatch: () => void }>();
-  /** What this notebook offers to its kernel: each joins a link, and returns what ends that. */
+  /** Functions that offer something of this notebook to a link, each with the function that ends its offer. */
   private readonly _offers = new Map<Offer, () => void>();
   private _unsubscribe: () => void = () => undefined;
 
   constructor(
     private readonly _context: ISessionContext,
-    private readonly _links: LinkRegistry
+    private readonly _registry: LinkRegistry
   ) {
     this.store = {
       subscribe: this._readers.subscribe,
       getSnapshot: () => this._link?.store.getSnapshot() ?? UNKNOWN_KERNEL
     };
-    _context.kernelChanged.connect(this._follow);
-    this._follow();
+    _context.kernelChanged.connect(this._followKernel);
+    this._followKernel();
   }
 
   get state() {
@@ -148,7 +148,7 @@ class NotebookLink implements ILink {
   }
 
   dispose(): void {
-    this._context.kernelChanged.disconnect(this._follow);
+    this._context.kernelChanged.disconnect(this._followKernel);
     this._leave();
     this._watchers.clear();
     this._offers.clear();
@@ -163,7 +163,7 @@ class NotebookLink implements ILink {
     };
   }
 
-  private readonly _follow = (): void => {
+  private readonly _followKernel = (): void => {
     const kernel = this._context.session?.kernel ?? null;
     if (kernel?.id === this._kernelId) {
       return;
@@ -171,7 +171,7 @@ class NotebookLink implements ILink {
     this._leave();
     if (kernel !== null) {
       this._kernelId = kernel.id;
-      this._link = this._links.join(kernel);
+      this._link = this._registry.join(kernel);
       this._unsubscribe = this._link.store.subscribe(() => {
         this._readers.notify();
       });
@@ -192,12 +192,12 @@ class NotebookLink implements ILink {
         watcher.unwatch();
         watcher.unwatch = noop;
       }
-      for (const [offer, end] of this._offers) {
-        end();
+      for (const [offer, endOffer] of this._offers) {
+        endOffer();
         this._offers.set(offer, noop);
       }
       this._link = null;
-      this._links.leave(this._kernelId);
+      this._registry.leave(this._kernelId);
       this._kernelId = '';
     }
   }

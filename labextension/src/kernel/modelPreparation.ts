@@ -15,10 +15,10 @@ export function prepareModel(link: ILink, session?: string): void {
     return;
   }
   preparedLinks.add(link);
-  const forget = link.store.subscribe(() => {
+  const unsubscribe = link.store.subscribe(() => {
     if (link.state !== 'ready') {
       preparedLinks.delete(link);
-      forget();
+      unsubscribe();
     }
   });
   void link.command('prepare', { session });

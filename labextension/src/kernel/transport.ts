@@ -12,7 +12,7 @@ export interface ITransport {
    * Asks whether the kernel has our package, with a request that every kernel knows: an unknown one
    * would be logged as an error by the server.
    */
-  knowsUs(): Promise<boolean>;
+  hasPackage(): Promise<boolean>;
   /** Sends a command; the promise stays pending as long as the kernel does not answer. */
   ask(content: Record<string, unknown>): Promise<CommandReply>;
   onNotice: ((notice: KernelNotice) => void) | null;

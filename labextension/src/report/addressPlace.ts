@@ -9,7 +9,7 @@ interface IShownAddress {
   /** The session's place among those of the page, two of which may have one id. */
   readonly index: number;
   readonly place: IInspectorPlace;
-  /** What of the address cannot be shown, in a sentence. */
+  /** A sentence on what the address names and the page cannot show. */
   readonly remark: string;
   /** Whether the session was opened from the other one of the page. */
   readonly isOpened: boolean;
@@ -30,24 +30,24 @@ interface IAddressPlace extends IShownAddress {
  */
 export function useAddressPlace(
   sessions: readonly string[],
-  opening: IInspectorPlace,
+  openingPlace: IInspectorPlace,
   words: IWords
 ): IAddressPlace {
   const [shownAddress, setShownAddress] = useState(() =>
-    addressPlace(sessions, opening, words)
+    addressPlace(sessions, openingPlace, words)
   );
   useEffect(() => {
-    const follow = () => {
-      setShownAddress(addressPlace(sessions, opening, words));
+    const updateAddress = () => {
+      setShownAddress(addressPlace(sessions, openingPlace, words));
     };
-    window.addEventListener('hashchange', follow);
+    window.addEventListener('hashchange', updateAddress);
     // Two sessions with one id may have the same address.
-    window.addEventListener('popstate', follow);
+    window.addEventListener('popstate', updateAddress);
     return () => {
-      window.removeEventListener('hashchange', follow);
-      window.removeEventListener('popstate', follow);
+      window.removeEventListener('hashchange', updateAddress);
+      window.removeEventListener('popstate', updateAddress);
     };
-  }, [sessions, opening, words]);
+  }, [sessions, openingPlace, words]);
   return {
     ...shownAddress,
     setPlace: (index, place, isStep) => {
@@ -66,27 +66,34 @@ export function useAddressPlace(
 /** Returns what the address names; a place in a session of another file is not opened, and a sentence says so. */
 function addressPlace(
   sessions: readonly string[],
-  opening: IInspectorPlace,
+  openingPlace: IInspectorPlace,
   words: IWords
 ): IShownAddress {
   const link = parseLink(location.hash.slice(1));
-  const opened = {
+  const openingAddress = {
     index: 0,
-    place: opening,
+    place: openingPlace,
     remark: '',
     isOpened: false
   };
   if (link === null) {
-    return opened;
+    return openingAddress;
   }
   const { session, place } = link;
-  const storedIndex = keptIndex();
+  const sessionIndex = historyIndex();
   const index =
-    sessions[storedIndex] === session ? storedIndex : sessions.indexOf(session);
+    sessions[sessionIndex] === session
+      ? sessionIndex
+      : sessions.indexOf(session);
   return index >= 0
-    ? { ...opened, index, place, remark: unknownWords(link.unknown, words) }
+    ? {
+        ...openingAddress,
+        index,
+        place,
+        remark: unknownPiecesSentence(link.unknown, words)
+      }
     : {
-        ...opened,
+        ...openingAddress,
         remark: words.__(
           'The link leads to the session %1, which is not in this file: it holds %2.',
           session,
@@ -96,14 +103,20 @@ function addressPlace(
 }
 
 /** Returns the place among the page's sessions that a step of the browser's history keeps; -1 where it keeps none. */
-function keptIndex(): number {
+function historyIndex(): number {
   const state = history.state as { session?: unknown } | null;
   return typeof state?.session === 'number' ? state.session : -1;
 }
 
-/** Returns which pieces of a link say nothing to this version; '' where there are none. */
-function unknownWords(unknown: readonly string[], words: IWords): string {
-  return unknown.length === 0
+/** Returns a sentence with the pieces of a link that this version does not know; '' where there are none. */
+function unknownPiecesSentence(
+  unknownPieces: readonly string[],
+  words: IWords
+): string {
+  return unknownPieces.length === 0
     ? ''
-    : words.__('The link’s “%1” is not known here.', unknown.join('”, “'));
+    : words.__(
+        'The link’s “%1” is not known here.',
+        unknownPieces.join('”, “')
+      );
 }

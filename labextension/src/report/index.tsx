@@ -23,15 +23,15 @@ import { applyTheme } from '../widget/theme';
 import { useAddressPlace } from './addressPlace';
 import { usePrinting } from './printing';
 import {
-  readBeside,
+  readComparedReport,
   readReport,
-  type IReportBeside,
+  type IComparedReport,
   type IReportData
 } from './reportData';
 import { ReportSource } from './reportSource';
 
 const { copy } = PLAIN_TEXT_HOST;
-/** Of a report, a link is the address of the file at a place. */
+/** The host of a report, which copies a link as the address of the file at a place. */
 const REPORT_HOST: IHost = {
   ...PLAIN_TEXT_HOST,
   ...(copy === undefined
@@ -60,55 +60,59 @@ function drawReport(): void {
     <HostProvider value={REPORT_HOST}>
       <Report
         data={data}
-        beside={readBeside(packedData)}
+        comparedReport={readComparedReport(packedData)}
         container={container}
       />
     </HostProvider>
   );
 }
 
-const BOTH: IInspectorPlace = { ...NOWHERE, tab: 'compared' };
+const COMPARED_PLACE: IInspectorPlace = { ...NOWHERE, tab: 'compared' };
 
 function Report({
   data,
-  beside,
+  comparedReport,
   container
 }: {
   data: IReportData;
-  beside: IReportBeside | null;
+  comparedReport: IComparedReport | null;
   container: HTMLElement;
 }) {
   const isPrinted = usePrinting(container);
-  const first = data.view.session;
-  const second = beside?.second.view.session ?? null;
+  const firstId = data.view.session;
+  const secondId = comparedReport?.second.view.session ?? null;
   const sources = useMemo(
     () => ({
       first: new ReportSource(data, WORDS),
-      second: new ReportSource(beside?.second ?? data, WORDS)
+      second: new ReportSource(comparedReport?.second ?? data, WORDS)
     }),
-    [data, beside]
+    [data, comparedReport]
   );
   const sessions = useMemo(
-    () => (second === null ? [first] : [first, second]),
-    [first, second]
+    () => (secondId === null ? [firstId] : [firstId, secondId]),
+    [firstId, secondId]
   );
   // A report of two sessions begins with both.
-  const opening = second === null ? NOWHERE : BOTH;
+  const openingPlace = secondId === null ? NOWHERE : COMPARED_PLACE;
   const { index, place, remark, isOpened, setPlace } = useAddressPlace(
     sessions,
-    opening,
+    openingPlace,
     WORDS
   );
   const side = index === 1 ? 'second' : 'first';
   const compared: IComparedView | null =
-    beside === null
+    comparedReport === null
       ? null
       : {
-          comparison: beside.comparison,
+          comparison: comparedReport.comparison,
           side,
           takesFocus: isOpened,
-          open: (to, at) => {
-            setPlace(to === 'second' ? 1 : 0, { ...NOWHERE, ...at }, true);
+          open: (openedSide, openedPlace) => {
+            setPlace(
+              openedSide === 'second' ? 1 : 0,
+              { ...NOWHERE, ...openedPlace },
+              true
+            );
           }
         };
   return (
@@ -119,8 +123,8 @@ function Report({
       remark={remark}
       isPrinted={isPrinted}
       isSteppedByPage
-      onPlace={(next, isStep) => {
-        setPlace(index, next, isStep);
+      onPlace={(nextPlace, isStep) => {
+        setPlace(index, nextPlace, isStep);
       }}
       {...(compared === null ? {} : { compared })}
     />

@@ -10,20 +10,20 @@ export function usePrinting(container: HTMLElement): boolean {
   const [isPrinted, setPrinted] = useState(false);
   useEffect(() => {
     const paper = window.matchMedia('print');
-    let isOn = false;
-    let theme: string | undefined;
+    let wasPrinting = false;
+    let screenTheme: string | undefined;
     const setPrinting = (isPrinting: boolean) => {
-      if (isPrinting === isOn) {
+      if (isPrinting === wasPrinting) {
         return;
       }
-      isOn = isPrinting;
+      wasPrinting = isPrinting;
       if (isPrinting) {
-        theme = container.dataset.jpThemeLight;
+        screenTheme = container.dataset.jpThemeLight;
         container.dataset.jpThemeLight = 'true';
         container.style.width = `${PAPER_PX}px`;
       } else {
-        if (theme !== undefined) {
-          container.dataset.jpThemeLight = theme;
+        if (screenTheme !== undefined) {
+          container.dataset.jpThemeLight = screenTheme;
         }
         container.style.removeProperty('width');
       }
@@ -32,16 +32,16 @@ export function usePrinting(container: HTMLElement): boolean {
         setPrinted(isPrinting);
       });
     };
-    const follow = ({ type }: Event) => {
+    const onPrintEvent = ({ type }: Event) => {
       setPrinting(type === 'change' ? paper.matches : type === 'beforeprint');
     };
-    window.addEventListener('beforeprint', follow);
-    window.addEventListener('afterprint', follow);
-    paper.addEventListener('change', follow);
+    window.addEventListener('beforeprint', onPrintEvent);
+    window.addEventListener('afterprint', onPrintEvent);
+    paper.addEventListener('change', onPrintEvent);
     return () => {
-      window.removeEventListener('beforeprint', follow);
-      window.removeEventListener('afterprint', follow);
-      paper.removeEventListener('change', follow);
+      window.removeEventListener('beforeprint', onPrintEvent);
+      window.removeEventListener('afterprint', onPrintEvent);
+      paper.removeEventListener('change', onPrintEvent);
     };
   }, [container]);
   return isPrinted;

@@ -30,7 +30,7 @@ export interface IReportData {
   readonly compactions: readonly CompactionText[];
   /** The notes of people on the session. */
   readonly notes: NotesText;
-  /** The sessions that its calls started, directly or through others, by their ids. */
+  /** The sessions that the session's calls started, directly or through others, by their ids. */
   readonly subagents: Readonly<Record<string, IReportData>>;
 }
 
@@ -46,13 +46,13 @@ export function readReport(packed: unknown): IReportData | null {
 }
 
 /** The second session of a report of two, and how both compare. */
-export interface IReportBeside {
+export interface IComparedReport {
   readonly second: IReportData;
   readonly comparison: SessionComparison;
 }
 
 /** Returns what a report holds of a second session; null where it holds one session, or data of another version. */
-export function readBeside(packed: unknown): IReportBeside | null {
+export function readComparedReport(packed: unknown): IComparedReport | null {
   if (!isObject(packed) || !isObject(packed.comparison)) {
     return null;
   }

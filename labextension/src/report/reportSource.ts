@@ -26,12 +26,12 @@ import { nearestStop } from '../state/inspector/stops';
 import type { IWords } from '../views/host';
 import type { IReportData, IReportUses } from './reportData';
 
-const RECORDED = 'recorded';
+const RECORDED_POLICY = 'recorded';
 
 /**
  * A report as the source of an inspector.
  *
- * Responsibilities: find the track that was computed beforehand; show of texts what the report has; be one source for
+ * Responsibilities: find the track that was computed beforehand; answer with the texts that the report has; be one source for
  * each subagent.
  */
 export class ReportSource implements IInspectorSource {
@@ -106,15 +106,15 @@ export class ReportSource implements IInspectorSource {
       return errorAnswer(this._words.__('Texts are not in this report.'));
     }
     const matches = items.flatMap((whole, item) => {
-      const at = whole.toLowerCase().indexOf(text.toLowerCase());
-      const from = Math.max(at - EXCERPT_CHARS / 4, 0);
-      return at < 0
+      const matchStart = whole.toLowerCase().indexOf(text.toLowerCase());
+      const excerptStart = Math.max(matchStart - EXCERPT_CHARS / 4, 0);
+      return matchStart < 0
         ? []
         : [
             {
               item,
               count: whole.toLowerCase().split(text.toLowerCase()).length - 1,
-              excerpt: whole.slice(from, from + EXCERPT_CHARS)
+              excerpt: whole.slice(excerptStart, excerptStart + EXCERPT_CHARS)
             }
           ];
     });
@@ -134,7 +134,7 @@ export class ReportSource implements IInspectorSource {
     policy: string,
     numbers: Readonly<Record<string, number>>
   ): TrackView | null {
-    return policy === RECORDED
+    return policy === RECORDED_POLICY
       ? this._data.view.recorded
       : (nearestStop(this._data.stops, policy, numbers)?.track ?? null);
   }
@@ -144,8 +144,8 @@ export class ReportSource implements IInspectorSource {
     numbers: Readonly<Record<string, number>>
   ): ItemStates {
     const track = this._trackOf(policy, numbers) ?? this._data.view.recorded;
-    const cached = this._states.get(track);
-    const states = cached ?? new ItemStates(this._data.view, track);
+    const cachedStates = this._states.get(track);
+    const states = cachedStates ?? new ItemStates(this._data.view, track);
     this._states.set(track, states);
     return states;
   }
@@ -175,34 +175,34 @@ export class ReportSource implements IInspectorSource {
   private _answerRequest(query: AskRequest): ViewAnswer {
     const { view, items, texts } = this._data;
     const states = this._statesOf(query.policy, query.numbers);
-    const searched = query.find.toLowerCase();
-    const matches: RequestItem[] = [];
+    const searchedText = query.find.toLowerCase();
+    const matchingBlocks: RequestItem[] = [];
     const { id: ids, order } = view.items;
     for (const item of order.length > 0 ? order : ids.keys()) {
       const block = this._itemBlock(states, item, query.request);
       const definitions =
         block === null ? [] : this._definitionBlocks(block, item);
       if (definitions.length > 0) {
-        matches.push(
+        matchingBlocks.push(
           ...definitions.filter(({ name, text }) =>
-            `${name} ${text}`.toLowerCase().includes(searched)
+            `${name} ${text}`.toLowerCase().includes(searchedText)
           )
         );
         continue;
       }
       const text = items[item] ?? '';
-      if (block !== null && text.toLowerCase().includes(searched)) {
-        matches.push(block);
+      if (block !== null && text.toLowerCase().includes(searchedText)) {
+        matchingBlocks.push(block);
       }
     }
     const { first } = query;
-    const isFact =
+    const isRecorded =
       states.track.facts_until === undefined ||
       query.request < states.track.facts_until;
     const request: RequestText = {
       request: query.request,
       policy: states.track.policy,
-      basis: isFact
+      basis: isRecorded
         ? (view.requests.seen[query.request] ?? 'partial')
         : 'estimate',
       note:
@@ -211,9 +211,9 @@ export class ReportSource implements IInspectorSource {
           : texts === 'preview'
             ? this._words.__('Of each text this report has the beginning.')
             : this._words.__('Made from the texts of the session.'),
-      blocks: matches.slice(first, first + MAX_BLOCKS),
+      blocks: matchingBlocks.slice(first, first + MAX_BLOCKS),
       first,
-      total: matches.length,
+      total: matchingBlocks.length,
       tokens: states.track.total[query.request] ?? 0
     };
     return answerWith({ request });
@@ -292,9 +292,9 @@ function definitionTexts(text: string): string[] {
 /** Returns the definitions in one of the tools; Gemini sends its functions as a list within one. */
 function declaredTools(tool: unknown): unknown[] {
   const fields = tool as Readonly<Record<string, unknown>> | null;
-  const declared =
+  const declaredFunctions =
     fields?.functionDeclarations ?? fields?.function_declarations;
-  return Array.isArray(declared) ? declared : [tool];
+  return Array.isArray(declaredFunctions) ? declaredFunctions : [tool];
 }
 
 /** Returns the first answers from a request on that used names of an item, as a kernel answers it. */
@@ -302,21 +302,29 @@ function usesOfItem(
   { names, items, request, name, sources }: IReportUses,
   query: AskUses
 ): UsedNames[] {
-  const placeByName = items.map(held => held.indexOf(query.item));
-  const namesAt = new Map<number, string[]>();
-  request.forEach((usedAt, row) => {
-    const number = name[row] ?? -1;
-    const index = placeByName[number] ?? -1;
-    if (usedAt >= query.request && index >= 0 && index < (sources[row] ?? 0)) {
-      const usedNames = namesAt.get(usedAt) ?? [];
-      namesAt.set(usedAt, [...usedNames, names[number] ?? '']);
+  const sourceIndexByName = items.map(sourceItems =>
+    sourceItems.indexOf(query.item)
+  );
+  const namesByRequest = new Map<number, string[]>();
+  request.forEach((usingRequest, row) => {
+    const nameIndex = name[row] ?? -1;
+    const sourceIndex = sourceIndexByName[nameIndex] ?? -1;
+    if (
+      usingRequest >= query.request &&
+      sourceIndex >= 0 &&
+      sourceIndex < (sources[row] ?? 0)
+    ) {
+      const usedNames = namesByRequest.get(usingRequest) ?? [];
+      namesByRequest.set(usingRequest, [...usedNames, names[nameIndex] ?? '']);
     }
   });
-  return [...namesAt].slice(0, MAX_USES).map(([usedAt, usedNames]) => ({
-    request: usedAt,
-    names: usedNames.slice(0, MAX_USED_NAMES),
-    total: usedNames.length
-  }));
+  return [...namesByRequest]
+    .slice(0, MAX_USES)
+    .map(([usingRequest, usedNames]) => ({
+      request: usingRequest,
+      names: usedNames.slice(0, MAX_USED_NAMES),
+      total: usedNames.length
+    }));
 }
 
 function answerWith(fields: Partial<ViewAnswer>): ViewAnswer {

@@ -21,7 +21,7 @@ export interface IHost {
   /** Draws code in the colours of the theme. */
   Code: ComponentType<{ text: string; language: string }>;
   /** Draws a program's output, with its terminal colours. */
-  Printed: ComponentType<{ text: string }>;
+  TerminalText: ComponentType<{ text: string }>;
   Icon: ComponentType<{ name: IconName }>;
   words: IWords;
   /** Copies a text to the clipboard, where that is possible. */

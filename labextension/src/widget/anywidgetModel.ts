@@ -8,7 +8,7 @@ export interface IAnyWidgetModel {
 }
 
 /** The events of a comm that was closed or cut off; Backbone calls its listeners with them. */
-const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
+const END_EVENTS = ['comm_live_update', 'comm:close', 'destroy'];
 
 /** Follows the messages of a comm and its end; returns a function that stops this. */
 export function followComm(
@@ -17,13 +17,13 @@ export function followComm(
   onEnd: () => void
 ): () => void {
   model.on('msg:custom', onMessage);
-  ENDS.forEach(end => {
-    model.on(end, onEnd);
+  END_EVENTS.forEach(eventName => {
+    model.on(eventName, onEnd);
   });
   return () => {
     model.off('msg:custom', onMessage);
-    ENDS.forEach(end => {
-      model.off(end, onEnd);
+    END_EVENTS.forEach(eventName => {
+      model.off(eventName, onEnd);
     });
   };
 }

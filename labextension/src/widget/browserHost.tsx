@@ -4,32 +4,32 @@ import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { IHost } from '../views/host';
 import { sanitize } from '../views/dom/sanitizer';
 import { wrapInScrollBox } from '../views/dom/scrollBoxes';
-import { COPY, SvgIcon, WORDS } from './hostParts';
-import { highlightedCode, drawMarkdown } from './markdown';
+import { CLIPBOARD, SvgIcon, WORDS } from './hostParts';
+import { highlightedHtml, drawMarkdown } from './markdown';
 
-export const HOST: IHost = {
-  ...COPY,
-  Markdown: ({ text }) => <Drawn text={text} draw={drawMarkdown} />,
-  Html: ({ text }) => <Drawn text={text} draw={sanitize} />,
+export const BROWSER_HOST: IHost = {
+  ...CLIPBOARD,
+  Markdown: ({ text }) => <UnmanagedElements text={text} draw={drawMarkdown} />,
+  Html: ({ text }) => <UnmanagedElements text={text} draw={sanitize} />,
   Code: ({ text, language }) => (
-    <Rendered>
+    <RenderedFrame>
       <pre>
-        <Drawn
+        <UnmanagedElements
           as="code"
           text={text}
-          draw={code => sanitize(highlightedCode(code, language))}
+          draw={code => sanitize(highlightedHtml(code, language))}
         />
       </pre>
-    </Rendered>
+    </RenderedFrame>
   ),
-  Printed: ({ text }) => (
-    <Rendered>
-      <Drawn
+  TerminalText: ({ text }) => (
+    <RenderedFrame>
+      <UnmanagedElements
         as="pre"
         text={text}
-        draw={printed => sanitize(terminalHtml(printed))}
+        draw={output => sanitize(terminalHtml(output))}
       />
-    </Rendered>
+    </RenderedFrame>
   ),
   Icon: SvgIcon,
   words: WORDS
@@ -42,8 +42,8 @@ function terminalHtml(text: string): string {
   return ansi.ansi_to_html(text);
 }
 
-/** JupyterLab's own classes, so that its styles apply where they are present. */
-function Rendered({ children }: { children: ReactNode }) {
+/** Draws its children with JupyterLab's classes, so that its styles apply where they are present. */
+function RenderedFrame({ children }: { children: ReactNode }) {
   return (
     <div className="plm-Rendered">
       <div className="jp-RenderedHTMLCommon jp-RenderedMarkdown">
@@ -53,14 +53,14 @@ function Rendered({ children }: { children: ReactNode }) {
   );
 }
 
-interface IDrawnProps {
+interface IUnmanagedElementsProps {
   text: string;
   draw: (text: string) => DocumentFragment;
   as?: 'code' | 'pre';
 }
 
-/** Adds elements to the page that React does not manage. */
-function Drawn({ text, draw, as: Place }: IDrawnProps) {
+/** Draws the elements that `draw` makes of a text, which React does not manage. */
+function UnmanagedElements({ text, draw, as: Tag }: IUnmanagedElementsProps) {
   const elementRef = useRef<HTMLElement>(null);
   const latestDraw = useRef(draw);
   useLayoutEffect(() => {
@@ -68,7 +68,7 @@ function Drawn({ text, draw, as: Place }: IDrawnProps) {
     wrapInScrollBox(fragment);
     elementRef.current?.replaceChildren(fragment);
   }, [text]);
-  return Place === undefined ? (
+  return Tag === undefined ? (
     <div className="plm-Rendered" dir="auto">
       <div
         className="jp-RenderedHTMLCommon jp-RenderedMarkdown"
@@ -76,6 +76,6 @@ function Drawn({ text, draw, as: Place }: IDrawnProps) {
       />
     </div>
   ) : (
-    <Place ref={elementRef as React.RefObject<HTMLPreElement>} />
+    <Tag ref={elementRef as React.RefObject<HTMLPreElement>} />
   );
 }

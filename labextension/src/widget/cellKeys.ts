@@ -2,7 +2,7 @@
 
 import { listenWhileFocused } from '../views/dom/focusedKeys';
 
-/** JupyterLab runs no command for a key that was pressed in an element with it. */
+/** The attribute of an element in which a pressed key runs no command of JupyterLab. */
 const SUPPRESS_SHORTCUTS = 'data-lm-suppress-shortcuts';
 
 /**
@@ -13,23 +13,23 @@ const SUPPRESS_SHORTCUTS = 'data-lm-suppress-shortcuts';
  * find, and Shift+Enter runs the cell.
  */
 export function keepPlainKeys(views: HTMLElement): () => void {
-  let marked: Element | null = null;
+  let markedElement: Element | null = null;
   const unmark = () => {
-    marked?.removeAttribute(SUPPRESS_SHORTCUTS);
-    marked = null;
+    markedElement?.removeAttribute(SUPPRESS_SHORTCUTS);
+    markedElement = null;
   };
-  const decide = (event: KeyboardEvent) => {
+  const markTarget = (event: KeyboardEvent) => {
     const { target } = event;
     unmark();
     // Views that were removed from the page while focused may get no event.
     const isInside = target instanceof Element && views.contains(target);
     // JupyterLab asks the element that has the focus before those around it, so it is the one to be marked.
     if (isInside && isPlain(event)) {
-      marked = target;
-      marked.setAttribute(SUPPRESS_SHORTCUTS, '');
+      markedElement = target;
+      markedElement.setAttribute(SUPPRESS_SHORTCUTS, '');
     }
   };
-  return listenWhileFocused(views, decide, unmark);
+  return listenWhileFocused(views, markTarget, unmark);
 }
 
 function isPlain(event: KeyboardEvent): boolean {
@@ -43,14 +43,14 @@ interface IPressedKey {
   isDefaultPrevented(): boolean;
 }
 
-/** Moves the focus from the views to their cell when Escape is pressed that nothing in them takes. */
+/** Moves the focus from the views to their cell at Escape, where nothing in the views uses that key. */
 export function leaveByEscape(event: IPressedKey): void {
   const { target } = event;
-  const isCleared =
+  const clearsSearch =
     target instanceof HTMLInputElement &&
     target.type === 'search' &&
     target.value !== '';
-  if (event.key === 'Escape' && !event.isDefaultPrevented() && !isCleared) {
+  if (event.key === 'Escape' && !event.isDefaultPrevented() && !clearsSearch) {
     const cell =
       target instanceof Element
         ? target.closest<HTMLElement>('.jp-Cell')

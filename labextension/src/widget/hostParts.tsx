@@ -11,8 +11,8 @@ const PATHS: Record<IconName, string> = {
   unfold: 'M7 10l5 5 5-5z'
 };
 
-/** Browsers offer the clipboard only to pages that were sent safely. */
-export const COPY: Pick<IHost, 'copy'> =
+/** The part of a host that copies; browsers offer the clipboard only to pages that were sent safely. */
+export const CLIPBOARD: Pick<IHost, 'copy'> =
   'clipboard' in navigator
     ? { copy: text => navigator.clipboard.writeText(text) }
     : {};
@@ -53,11 +53,11 @@ function PlainText({ text }: { text: string }) {
 
 /** The Host for the inspector outside JupyterLab: every text is shown as it is, none is read as markup. */
 export const PLAIN_TEXT_HOST: IHost = {
-  ...COPY,
+  ...CLIPBOARD,
   Markdown: PlainText,
   Html: PlainText,
   Code: PlainText,
-  Printed: PlainText,
+  TerminalText: PlainText,
   Icon: SvgIcon,
   words: WORDS
 };

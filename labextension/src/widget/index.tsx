@@ -10,15 +10,15 @@ import '../../style/base.css';
 import '../../style/panel.css';
 import '../../style/widget.css';
 import { WidgetSession } from './widgetSession';
-import { HOST } from './browserHost';
+import { BROWSER_HOST } from './browserHost';
 import type { IAnyWidgetModel } from './anywidgetModel';
-import { VIEW_SHEET } from './stylesheetOrder';
+import { VIEW_SELECTOR } from './stylesheetOrder';
 import { widgetModule } from './widgetModule';
 
 export default widgetModule({
-  sheet: VIEW_SHEET,
+  sheetSelector: VIEW_SELECTOR,
   savedClass: 'plm-view',
-  host: HOST,
+  host: BROWSER_HOST,
   createSource: (model: IAnyWidgetModel) => new WidgetSession(model),
   draw: (_, session, container) => (
     <WidgetContent container={container} session={session} />
@@ -33,12 +33,12 @@ function WidgetContent({
   session: WidgetSession;
 }) {
   const { words } = useHost();
-  const { transcript, known, hasEnded } = useSyncExternalStore(
+  const { transcript, isComplete, hasEnded } = useSyncExternalStore(
     session.subscribe,
     session.getSnapshot
   );
   useWatch(container, session);
-  if (!known) {
+  if (!isComplete) {
     return null;
   }
   return (
@@ -58,22 +58,22 @@ function WidgetContent({
 
 /** Watches the session while the element is in the page. */
 function useWatch(container: HTMLElement, session: WidgetSession): void {
-  const end = useRef<(() => void) | null>(null);
+  const endWatchRef = useRef<(() => void) | null>(null);
   useEffect(() => {
-    const check = () => {
-      if (container.isConnected && end.current === null) {
-        end.current = session.watch();
-      } else if (!container.isConnected && end.current !== null) {
-        end.current();
-        end.current = null;
+    const updateWatch = () => {
+      if (container.isConnected && endWatchRef.current === null) {
+        endWatchRef.current = session.watch();
+      } else if (!container.isConnected && endWatchRef.current !== null) {
+        endWatchRef.current();
+        endWatchRef.current = null;
       }
     };
-    check();
-    const timer = setInterval(check, CHECK_MS);
+    updateWatch();
+    const timer = setInterval(updateWatch, CHECK_MS);
     return () => {
       clearInterval(timer);
-      end.current?.();
-      end.current = null;
+      endWatchRef.current?.();
+      endWatchRef.current = null;
     };
   }, [container, session]);
 }

@@ -19,15 +19,15 @@ import { ReaderSet } from '../state/store/readerSet';
 /** After so long without an answer the kernel is said to be busy. */
 const BUSY_MS = 1_500;
 
-export interface ISourceWords {
-  /** Said while the kernel does not answer. */
-  waits: string;
-  /** Said when the kernel has ended. */
+export interface ISourceSentences {
+  /** The sentence while the kernel does not answer. */
+  busy: string;
+  /** The sentence when the kernel has ended. */
   ended: string;
 }
 
 interface IOpenQuestion<T> {
-  since: number;
+  sentAtMs: number;
   resolve: (value: T) => void;
 }
 
@@ -47,9 +47,9 @@ export class CommSource implements IInspectorSource {
 
   constructor(
     private readonly _model: IAnyWidgetModel,
-    private readonly _words: ISourceWords,
+    private readonly _sentences: ISourceSentences,
     isOwn: boolean,
-    /** Of two sessions, the one that is asked about; the second is only read. */
+    /** The session that is asked about, where a cell shows two; the second is only read. */
     private readonly _side: ComparedSide = 'first'
   ) {
     if (_side === 'first') {
@@ -60,7 +60,7 @@ export class CommSource implements IInspectorSource {
         this._send(
           this._edits,
           { kind: 'edit', action, part },
-          this._words.ended
+          this._sentences.ended
         );
     }
     this._leaveComm = followComm(_model, this._onMessage, this._onEnd);
@@ -68,9 +68,9 @@ export class CommSource implements IInspectorSource {
 
   get waitSentence(): string | undefined {
     const oldest = Math.min(
-      ...[...this._questions.values()].map(({ since }) => since)
+      ...[...this._questions.values()].map(({ sentAtMs }) => sentAtMs)
     );
-    return Date.now() - oldest > BUSY_MS ? this._words.waits : undefined;
+    return Date.now() - oldest > BUSY_MS ? this._sentences.busy : undefined;
   }
 
   readonly ask = (query: ViewQuery): Promise<ViewAnswer> =>
@@ -88,27 +88,27 @@ export class CommSource implements IInspectorSource {
   }
 
   private _sendQuestion(content: object): Promise<ViewAnswer> {
-    const otherwise = errorAnswer(this._words.ended);
-    return this._send(this._questions, content, otherwise);
+    const answerIfEnded = errorAnswer(this._sentences.ended);
+    return this._send(this._questions, content, answerIfEnded);
   }
 
   private _send<T>(
-    waiting: Map<string, IOpenQuestion<T>>,
+    openQuestions: Map<string, IOpenQuestion<T>>,
     content: object,
-    otherwise: T
+    valueIfEnded: T
   ): Promise<T> {
     if (this._hasEnded) {
-      return Promise.resolve(otherwise);
+      return Promise.resolve(valueIfEnded);
     }
     const id = newId();
     return new Promise(resolve => {
-      waiting.set(id, { since: Date.now(), resolve });
+      openQuestions.set(id, { sentAtMs: Date.now(), resolve });
       try {
         this._model.send({ ...content, id });
       } catch {
         // The comm is closed.
-        waiting.delete(id);
-        resolve(otherwise);
+        openQuestions.delete(id);
+        resolve(valueIfEnded);
       }
     });
   }
@@ -130,10 +130,10 @@ export class CommSource implements IInspectorSource {
   private readonly _onEnd = (): void => {
     this._hasEnded = true;
     for (const id of [...this._questions.keys()]) {
-      settle(this._questions, id, errorAnswer(this._words.ended));
+      settle(this._questions, id, errorAnswer(this._sentences.ended));
     }
     for (const id of [...this._edits.keys()]) {
-      settle(this._edits, id, this._words.ended);
+      settle(this._edits, id, this._sentences.ended);
     }
   };
 }
@@ -150,12 +150,12 @@ function isMessage(content: unknown): content is IMessage {
 }
 
 function settle<T>(
-  waiting: Map<string, IOpenQuestion<T>>,
+  openQuestions: Map<string, IOpenQuestion<T>>,
   id: string,
   value: T
 ): void {
-  waiting.get(id)?.resolve(value);
-  waiting.delete(id);
+  openQuestions.get(id)?.resolve(value);
+  openQuestions.delete(id);
 }
 
 function errorAnswer(error: string): ViewAnswer {

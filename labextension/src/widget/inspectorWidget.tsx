@@ -24,14 +24,14 @@ import { keepPlainKeys, leaveByEscape } from './cellKeys';
 import { PLAIN_TEXT_HOST, WORDS } from './hostParts';
 import { CommSource } from './inspectorSource';
 import { partsNamed, useHiddenParts, useKernelPlace } from './kernelPlace';
-import { INSPECTOR_SHEET } from './stylesheetOrder';
+import { INSPECTOR_SELECTOR } from './stylesheetOrder';
 import { widgetModule } from './widgetModule';
 
 /** The sources of a cell: its session's, and that of the session beside it, where there is one. */
 type CellSources = Readonly<Record<ComparedSide, CommSource>>;
 
 export default widgetModule({
-  sheet: INSPECTOR_SHEET,
+  sheetSelector: INSPECTOR_SELECTOR,
   savedClass: 'plm-inspect',
   host: PLAIN_TEXT_HOST,
   createSource: createSources,
@@ -41,14 +41,14 @@ export default widgetModule({
 function createSources(
   model: InspectorWidgetModel
 ): CellSources & { dispose(): void } {
-  const words = {
-    waits: WORDS.__('The kernel is busy; it answers when its cell is done.'),
+  const sentences = {
+    busy: WORDS.__('The kernel is busy; it answers when its cell is done.'),
     ended: WORDS.__(
       'The kernel has ended, so it cannot answer; run the cell again.'
     )
   };
-  const first = new CommSource(model, words, model.get('own'));
-  const second = new CommSource(model, words, false, 'second');
+  const first = new CommSource(model, sentences, model.get('own'));
+  const second = new CommSource(model, sentences, false, 'second');
   return {
     first,
     second,
@@ -67,26 +67,27 @@ function InspectedCell({
   sources: CellSources;
 }) {
   const [place, setPlace] = useKernelPlace(model);
-  const hidden = useHiddenParts(model);
+  const hiddenParts = useHiddenParts(model);
   const [openedPrice] = useState(() => model.get('price'));
   const [parts] = useState(() => partsNamed(model.get('views')));
-  const { beside = '' } = place;
+  const { beside: besideName = '' } = place;
   const side = place.side ?? 'first';
   const [hasOpenedSide, setOpenedSide] = useState(false);
   const { comparison, error } = useComparison(
-    beside === '' ? null : sources.first,
+    besideName === '' ? null : sources.first,
     place.price ?? null
   );
-  const views = useRef<HTMLDivElement>(null);
+  const viewsRef = useRef<HTMLDivElement>(null);
   useEffect(
-    () => (views.current === null ? undefined : keepPlainKeys(views.current)),
+    () =>
+      viewsRef.current === null ? undefined : keepPlainKeys(viewsRef.current),
     []
   );
-  const showSide = (shown: ComparedSide, at: IInspectorPlace) => {
+  const showSide = (shownSide: ComparedSide, newPlace: IInspectorPlace) => {
     setPlace({
-      ...at,
-      beside: beside === '' ? undefined : beside,
-      side: shown === 'second' ? shown : undefined
+      ...newPlace,
+      beside: besideName === '' ? undefined : besideName,
+      side: shownSide === 'second' ? shownSide : undefined
     });
   };
   const compared: IComparedView | null =
@@ -94,26 +95,26 @@ function InspectedCell({
       ? null
       : {
           comparison,
-          besideName: beside,
+          besideName,
           side,
           takesFocus: hasOpenedSide,
-          open: (to, at) => {
+          open: (openedSide, openedPlace) => {
             setOpenedSide(true);
-            showSide(to, { ...NOWHERE, ...at });
+            showSide(openedSide, { ...NOWHERE, ...openedPlace });
           }
         };
   return (
-    <div className="plm-InspectedCell" ref={views} onKeyDown={leaveByEscape}>
+    <div className="plm-InspectedCell" ref={viewsRef} onKeyDown={leaveByEscape}>
       <Inspector
         key={side}
         source={sources[side]}
         place={place}
-        onPlace={next => {
-          showSide(side, next);
+        onPlace={nextPlace => {
+          showSide(side, nextPlace);
         }}
         openedPrice={openedPrice}
         parts={parts}
-        hidden={hidden}
+        hidden={hiddenParts}
         {...(compared === null ? {} : { compared })}
         {...(error === '' ? {} : { remark: error })}
       />

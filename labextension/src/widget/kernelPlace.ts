@@ -9,27 +9,31 @@ import {
 } from '../state/inspector/source';
 import type { InspectorWidgetModel } from './anywidgetModel';
 
-/** Returns the place, and how to set it; it follows the kernel, and other cells of the same view. */
+/** Returns the place, and a function to set it; the place follows the kernel, and other cells of the same view. */
 export function useKernelPlace(
   model: InspectorWidgetModel
 ): [IInspectorPlace, (place: IInspectorPlace) => void] {
-  const [linked, setLinked] = useState(() => withPlace(model.get('place')));
+  const [linkedPlace, setLinkedPlace] = useState(() =>
+    placeOfLink(model.get('place'))
+  );
   useEffect(() => {
-    const follow = () => {
+    const updatePlace = () => {
       const link = model.get('place');
       // What this cell has sent comes back as the same link.
-      setLinked(before => (before.link === link ? before : withPlace(link)));
+      setLinkedPlace(before =>
+        before.link === link ? before : placeOfLink(link)
+      );
     };
-    follow();
-    model.on('change:place', follow);
+    updatePlace();
+    model.on('change:place', updatePlace);
     return () => {
-      model.off('change:place', follow);
+      model.off('change:place', updatePlace);
     };
   }, [model]);
   const setPlace = useCallback(
     (place: IInspectorPlace) => {
       const link = linkTo(model.get('session'), place);
-      setLinked({ link, place });
+      setLinkedPlace({ link, place });
       try {
         model.set('place', link);
         model.save_changes();
@@ -39,10 +43,10 @@ export function useKernelPlace(
     },
     [model]
   );
-  return [linked.place, setPlace];
+  return [linkedPlace.place, setPlace];
 }
 
-function withPlace(link: string): { link: string; place: IInspectorPlace } {
+function placeOfLink(link: string): { link: string; place: IInspectorPlace } {
   return { link, place: parseLink(link)?.place ?? NOWHERE };
 }
 
@@ -50,17 +54,19 @@ function withPlace(link: string): { link: string; place: IInspectorPlace } {
 export function useHiddenParts(
   model: InspectorWidgetModel
 ): readonly InspectorPartName[] {
-  const [hidden, setHidden] = useState(() => partsNamed(model.get('hidden')));
+  const [hiddenParts, setHiddenParts] = useState(() =>
+    partsNamed(model.get('hidden'))
+  );
   useEffect(() => {
-    const follow = () => {
-      setHidden(partsNamed(model.get('hidden')));
+    const updateHiddenParts = () => {
+      setHiddenParts(partsNamed(model.get('hidden')));
     };
-    model.on('change:hidden', follow);
+    model.on('change:hidden', updateHiddenParts);
     return () => {
-      model.off('change:hidden', follow);
+      model.off('change:hidden', updateHiddenParts);
     };
   }, [model]);
-  return hidden;
+  return hiddenParts;
 }
 
 /** Returns the parts with these names; a name that a newer kernel knows is left out. */

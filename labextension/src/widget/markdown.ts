@@ -41,13 +41,13 @@ let formulas: IFormula[] = [];
 /** Returns the Markdown as harmless elements. */
 export function drawMarkdown(text: string): DocumentFragment {
   formulas = [];
-  const html = MARKED.parse(text, { async: false });
-  const fragment = sanitize(html, { mark: FORMULA_PREFIX });
+  const html = MARKDOWN_PARSER.parse(text, { async: false });
+  const fragment = sanitize(html, { markPrefix: FORMULA_PREFIX });
   for (const container of fragment.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
-    const number = container
+    const formulaNumber = container
       .getAttribute(FORMULA_ATTRIBUTE)
       ?.slice(FORMULA_PREFIX.length + 1);
-    const formula = formulas[Number(number)];
+    const formula = formulas[Number(formulaNumber)];
     container.removeAttribute(FORMULA_ATTRIBUTE);
     if (formula !== undefined) {
       drawFormula(container, formula);
@@ -57,7 +57,7 @@ export function drawMarkdown(text: string): DocumentFragment {
 }
 
 /** Returns code with colours, as HTML in which every character of the code is escaped. */
-export function highlightedCode(code: string, language: string): string {
+export function highlightedHtml(code: string, language: string): string {
   return code.length > MAX_COLOURED_CHARS ||
     hljs.getLanguage(language) === undefined
     ? escapeHtml(code)
@@ -86,8 +86,8 @@ function mathsExtension(
     },
     renderer: ({ text }) => {
       const tex = String(text);
-      const number = formulas.push({ tex, displayMode }) - 1;
-      return `<code ${FORMULA_ATTRIBUTE}="${FORMULA_PREFIX}-${number}">${escapeHtml(tex)}</code>`;
+      const formulaNumber = formulas.push({ tex, displayMode }) - 1;
+      return `<code ${FORMULA_ATTRIBUTE}="${FORMULA_PREFIX}-${formulaNumber}">${escapeHtml(tex)}</code>`;
     }
   };
 }
@@ -114,11 +114,11 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, sign => `&#${sign.charCodeAt(0)};`);
 }
 
-const MARKED = new Marked({
+const MARKDOWN_PARSER = new Marked({
   gfm: true,
   renderer: {
     code: ({ text, lang }) =>
-      `<pre><code>${highlightedCode(text, (lang ?? '').split(/\s/)[0] ?? '')}</code></pre>\n`
+      `<pre><code>${highlightedHtml(text, (lang ?? '').split(/\s/)[0] ?? '')}</code></pre>\n`
   },
   extensions: [
     mathsExtension(

@@ -20,13 +20,13 @@ let largeModule: Promise<IWidgetModule> | undefined;
 
 export default {
   initialize: (props: IWidgetProps) =>
-    whenLoaded(props, module => module.initialize(props)),
+    beginWhenLoaded(props, module => module.initialize(props)),
   render: (props: IWidgetProps) =>
-    whenLoaded(props, module => module.render(props))
+    beginWhenLoaded(props, module => module.render(props))
 };
 
-/** Begins once the module is loaded, unless the end came before; returns what ends it. */
-function whenLoaded(
+/** Calls `begin` once the large module is loaded; returns a function that prevents that, or ends what began. */
+function beginWhenLoaded(
   { model }: IWidgetProps,
   begin: (module: IWidgetModule) => () => void
 ): () => void {

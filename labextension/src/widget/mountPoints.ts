@@ -12,103 +12,103 @@
 import { ScrollAndFocus } from './scrollAndFocus';
 
 /** The attribute of a drawn element with the number of its `MountPoints`; a later one has a higher number. */
-const NUMBER = 'data-plm-mount';
+const NUMBER_ATTRIBUTE = 'data-plm-mount';
 
 /** The key by which all copies of this module in a page share the last number. */
-const LAST_NUMBER = Symbol.for('palimpsest.mountNumber');
+const LAST_NUMBER_KEY = Symbol.for('palimpsest.mountNumber');
 
 /** Finds the saved HTML elements of one widget, draws into each, and keeps looking for new ones. */
 export class MountPoints {
   private readonly _number = nextNumber();
-  private readonly _mounted = new Map<Element, IMounted>();
+  private readonly _mounts = new Map<Element, IMount>();
   private readonly _observer: MutationObserver;
-  private _isPlanned = false;
+  private _isUpdatePlanned = false;
 
   constructor(
     private readonly _className: string,
     private readonly _draw: (container: HTMLElement) => () => void
   ) {
     this._observer = new MutationObserver(() => {
-      this._findSoon();
+      this._updateSoon();
     });
     this._observer.observe(document.body, { childList: true, subtree: true });
-    this._findSoon();
+    this._updateSoon();
   }
 
   dispose(): void {
     this._observer.disconnect();
-    for (const savedElement of this._mounted.keys()) {
+    for (const savedElement of this._mounts.keys()) {
       this._unmount(savedElement);
     }
   }
 
   /** Schedules one search for all changes of a task, before they are painted. */
-  private _findSoon(): void {
-    if (this._isPlanned) {
+  private _updateSoon(): void {
+    if (this._isUpdatePlanned) {
       return;
     }
-    this._isPlanned = true;
+    this._isUpdatePlanned = true;
     queueMicrotask(() => {
-      this._isPlanned = false;
-      this._find();
+      this._isUpdatePlanned = false;
+      this._updateMounts();
     });
   }
 
-  private _find(): void {
+  private _updateMounts(): void {
     const savedElements = [...document.getElementsByClassName(this._className)];
-    const detached = [...this._mounted].filter(
+    const detachedMounts = [...this._mounts].filter(
       ([savedElement]) => !savedElement.isConnected
     );
     for (const savedElement of savedElements) {
-      if (this._hasNewer(savedElement)) {
+      if (this._hasNewerWidget(savedElement)) {
         this._unmount(savedElement);
         continue;
       }
-      if (this._mounted.has(savedElement)) {
+      if (this._mounts.has(savedElement)) {
         continue;
       }
-      const reused = detached.pop();
-      if (reused !== undefined) {
-        this._mounted.delete(reused[0]);
+      const reusedMount = detachedMounts.pop();
+      if (reusedMount !== undefined) {
+        this._mounts.delete(reusedMount[0]);
       }
-      const mounted = reused?.[1] ?? this._mount();
-      savedElement.append(mounted.container);
-      mounted.scrollAndFocus.restore();
-      this._mounted.set(savedElement, mounted);
+      const mount = reusedMount?.[1] ?? this._mount();
+      savedElement.append(mount.container);
+      mount.scrollAndFocus.restore();
+      this._mounts.set(savedElement, mount);
     }
   }
 
   /** Returns whether a newer widget draws in an element. */
-  private _hasNewer(savedElement: Element): boolean {
+  private _hasNewerWidget(savedElement: Element): boolean {
     return [...savedElement.children].some(
-      child => Number(child.getAttribute(NUMBER)) > this._number
+      child => Number(child.getAttribute(NUMBER_ATTRIBUTE)) > this._number
     );
   }
 
   private _unmount(savedElement: Element): void {
-    const mounted = this._mounted.get(savedElement);
-    this._mounted.delete(savedElement);
-    mounted?.end();
-    mounted?.container.remove();
+    const mount = this._mounts.get(savedElement);
+    this._mounts.delete(savedElement);
+    mount?.end();
+    mount?.container.remove();
   }
 
-  private _mount(): IMounted {
+  private _mount(): IMount {
     const container = document.createElement('div');
-    container.setAttribute(NUMBER, String(this._number));
+    container.setAttribute(NUMBER_ATTRIBUTE, String(this._number));
     const scrollAndFocus = new ScrollAndFocus(container);
     return { container, end: this._draw(container), scrollAndFocus };
   }
 }
 
 function nextNumber(): number {
-  const shared = window as { [LAST_NUMBER]?: number };
-  shared[LAST_NUMBER] = (shared[LAST_NUMBER] ?? 0) + 1;
-  return shared[LAST_NUMBER];
+  const shared = window as { [LAST_NUMBER_KEY]?: number };
+  shared[LAST_NUMBER_KEY] = (shared[LAST_NUMBER_KEY] ?? 0) + 1;
+  return shared[LAST_NUMBER_KEY];
 }
 
-interface IMounted {
+interface IMount {
   container: HTMLElement;
   end: () => void;
-  /** The reader's scroll positions and focus in it. */
+  /** The reader's scroll positions and focus in the container. */
   scrollAndFocus: ScrollAndFocus;
 }

@@ -8,33 +8,33 @@ interface IScrollPosition {
 /** Notes where the elements in a place are scrolled to and which has the focus, and brings both back. */
 export class ScrollAndFocus {
   private readonly _scrollPositions = new Map<Element, IScrollPosition>();
-  private _focused: HTMLElement | null = null;
+  private _focusedElement: HTMLElement | null = null;
 
-  constructor(private readonly _place: HTMLElement) {
-    _place.addEventListener('scroll', this._onScroll, {
+  constructor(private readonly _container: HTMLElement) {
+    _container.addEventListener('scroll', this._onScroll, {
       capture: true,
       passive: true
     });
-    _place.addEventListener('focusin', this._onFocusIn);
-    _place.addEventListener('focusout', this._onFocusOut);
+    _container.addEventListener('focusin', this._onFocusIn);
+    _container.addEventListener('focusout', this._onFocusOut);
   }
 
   /** Brings back what was noted, after the place was moved. */
   restore(): void {
     for (const [element, { top, left }] of this._scrollPositions) {
-      if (this._place.contains(element)) {
+      if (this._container.contains(element)) {
         element.scrollTop = top;
         element.scrollLeft = left;
       } else {
         this._scrollPositions.delete(element);
       }
     }
-    const focused = this._focused;
-    const hasNone =
+    const focusedElement = this._focusedElement;
+    const isNothingFocused =
       document.activeElement === null ||
       document.activeElement === document.body;
-    if (focused !== null && hasNone) {
-      focused.focus({ preventScroll: true });
+    if (focusedElement !== null && isNothingFocused) {
+      focusedElement.focus({ preventScroll: true });
     }
   }
 
@@ -46,19 +46,19 @@ export class ScrollAndFocus {
   };
 
   private readonly _onFocusIn = ({ target }: FocusEvent) => {
-    this._focused = target instanceof HTMLElement ? target : null;
+    this._focusedElement = target instanceof HTMLElement ? target : null;
   };
 
   private readonly _onFocusOut = ({ target, relatedTarget }: FocusEvent) => {
     if (relatedTarget !== null) {
-      this._focused = null;
+      this._focusedElement = null;
       return;
     }
     // Without a target it went out of the page, a person clicked beside everything, or the place is being moved.
     queueMicrotask(() => {
       const isThere = target instanceof Node && target.isConnected;
-      if (isThere && document.hasFocus() && this._focused === target) {
-        this._focused = null;
+      if (isThere && document.hasFocus() && this._focusedElement === target) {
+        this._focusedElement = null;
       }
     });
   };

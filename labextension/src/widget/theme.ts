@@ -1,9 +1,9 @@
 /** Applies a colour theme to a widget. */
 
-const DARK = '(prefers-color-scheme: dark)';
+const DARK_QUERY = '(prefers-color-scheme: dark)';
 
 /** Classes of editors with a dark theme. */
-const DARK_HOSTS =
+const DARK_EDITORS =
   '.vscode-dark, .vscode-high-contrast:not(.vscode-high-contrast-light)';
 
 /**
@@ -18,17 +18,17 @@ export function applyTheme(container: HTMLElement): () => void {
     return () => undefined;
   }
   container.classList.add('plm-Alone');
-  const system = window.matchMedia(DARK);
-  const follow = () => {
+  const systemTheme = window.matchMedia(DARK_QUERY);
+  const setTheme = () => {
     const isEditor = document.querySelector('[class*="vscode-"]') !== null;
     const isDark = isEditor
-      ? document.querySelector(DARK_HOSTS) !== null
-      : system.matches;
+      ? document.querySelector(DARK_EDITORS) !== null
+      : systemTheme.matches;
     container.dataset.jpThemeLight = String(!isDark);
   };
-  follow();
-  system.addEventListener('change', follow);
+  setTheme();
+  systemTheme.addEventListener('change', setTheme);
   return () => {
-    system.removeEventListener('change', follow);
+    systemTheme.removeEventListener('change', setTheme);
   };
 }

@@ -9,8 +9,8 @@ import { applyTheme } from './theme';
 
 /** What a kind of widget shows. */
 interface IWidgetKind<Model, Source> {
-  /** A rule that only the sheet of this kind has. */
-  sheet: string;
+  /** The selector of a rule that only the sheet of this kind has. */
+  sheetSelector: string;
   /** The class of the saved HTML without the widget's key. */
   savedClass: string;
   host: IHost;
@@ -27,10 +27,16 @@ interface IModelProps<Model> {
 export function widgetModule<
   Model extends IAnyWidgetModel,
   Source extends { dispose(): void }
->({ sheet, savedClass, host, createSource, draw }: IWidgetKind<Model, Source>) {
+>({
+  sheetSelector,
+  savedClass,
+  host,
+  createSource,
+  draw
+}: IWidgetKind<Model, Source>) {
   const sources = new Map<string, Source>();
   const sourceOf = (model: Model): Source => {
-    deferToExtensionStyles(document, sheet);
+    deferToExtensionStyles(document, sheetSelector);
     const key = model.get('key');
     const source = sources.get(key) ?? createSource(model);
     sources.set(key, source);
@@ -52,11 +58,11 @@ export function widgetModule<
     initialize: ({ model }: IModelProps<Model>): (() => void) => {
       const source = sourceOf(model);
       const key = model.get('key');
-      const places = new MountPoints(`${savedClass}-${key}`, container =>
+      const mountPoints = new MountPoints(`${savedClass}-${key}`, container =>
         drawInto(container, model, source)
       );
       return () => {
-        places.dispose();
+        mountPoints.dispose();
         source.dispose();
         sources.delete(key);
       };

@@ -23,7 +23,7 @@ const FIRST_WATCH_MS = 1_000;
 interface IWidgetSession {
   transcript: ITranscript;
   /** Whether the session was read completely. */
-  known: boolean;
+  isComplete: boolean;
   /** Whether the comm has ended. */
   hasEnded: boolean;
 }
@@ -35,24 +35,24 @@ interface IWidgetSession {
  */
 export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _store: KernelStore;
-  private readonly _session: string;
+  private readonly _sessionId: string;
   private readonly _readers = new ReaderSet();
   private readonly _leaveComm: () => void;
   private _state: IWidgetSession = {
     transcript: EMPTY_TRANSCRIPT,
-    known: false,
+    isComplete: false,
     hasEnded: false
   };
-  private _watchers = 0;
-  private _timer: ReturnType<typeof setTimeout> | undefined;
+  private _watcherCount = 0;
+  private _watchTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly _model: IAnyWidgetModel) {
-    this._session = _model.get('session');
+    this._sessionId = _model.get('session');
     this._store = new KernelStore((_, after) => {
       // Other pages receive the answer, too, and recognise their own by its id.
       this._send({ kind: 'resync', id: newId(), after });
     });
-    this._store.subscribe(this._changed);
+    this._store.subscribe(this._updateState);
     this._leaveComm = followComm(_model, this._onMessage, this._onEnd);
   }
 
@@ -62,42 +62,42 @@ export class WidgetSession implements IReadable<IWidgetSession> {
 
   /** Marks the view as visible, until the returned function is called. */
   watch(): () => void {
-    this._watchers += 1;
-    if (this._watchers === 1) {
+    this._watcherCount += 1;
+    if (this._watcherCount === 1) {
       this._watch();
     }
     let isOver = false;
     return () => {
       if (!isOver) {
         isOver = true;
-        this._watchers -= 1;
+        this._watcherCount -= 1;
         this._stopIfUnwatched();
       }
     };
   }
 
   dispose(): void {
-    this._watchers = 0;
+    this._watcherCount = 0;
     this._stopIfUnwatched();
     this._leaveComm();
   }
 
   private _watch(): void {
-    if (this._watchers === 0 || this._state.hasEnded) {
+    if (this._watcherCount === 0 || this._state.hasEnded) {
       return;
     }
     this._send({ kind: 'watch' });
-    this._timer = setTimeout(
+    this._watchTimer = setTimeout(
       () => {
         this._watch();
       },
-      this._state.known ? WATCH_MS : FIRST_WATCH_MS
+      this._state.isComplete ? WATCH_MS : FIRST_WATCH_MS
     );
   }
 
   private _stopIfUnwatched(): void {
-    if (this._watchers === 0) {
-      clearTimeout(this._timer);
+    if (this._watcherCount === 0) {
+      clearTimeout(this._watchTimer);
     }
   }
 
@@ -119,14 +119,14 @@ export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _onEnd = (): void => {
     this._state = { ...this._state, hasEnded: true };
     this._store.reset();
-    this._changed();
+    this._updateState();
   };
 
-  private readonly _changed = (): void => {
-    const session = this._store.getSnapshot().sessions.get(this._session);
+  private readonly _updateState = (): void => {
+    const session = this._store.getSnapshot().sessions.get(this._sessionId);
     const transcript = session?.transcript ?? EMPTY_TRANSCRIPT;
-    const known = session?.known ?? false;
-    this._state = { ...this._state, transcript, known };
+    const isComplete = session?.known ?? false;
+    this._state = { ...this._state, transcript, isComplete };
     this._readers.notify();
   };
 }

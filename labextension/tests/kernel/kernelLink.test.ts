@@ -22,7 +22,7 @@ class Kernel implements ITransport {
   more: Partial<CommandReply> = {};
   disposed = false;
 
-  knowsUs(): Promise<boolean> {
+  hasPackage(): Promise<boolean> {
     return this.answers
       ? Promise.resolve(this.knows)
       : new Promise(() => undefined);
@@ -56,7 +56,7 @@ function link(kernel = new Kernel()) {
   const made = new KernelLink(kernel, {
     version: '0.1.0',
     newId: () => `id-${(count += 1)}`,
-    store: askAgain =>
+    createStore: askAgain =>
       new KernelStore(askAgain, run => {
         run();
       })
@@ -331,7 +331,7 @@ describe('the link to a kernel', () => {
     const kernel = new Kernel();
     const made = new KernelLink(kernel, {
       version: '0.1.0',
-      store: askAgain => new KernelStore(askAgain, () => undefined)
+      createStore: askAgain => new KernelStore(askAgain, () => undefined)
     });
     await settled();
     const outcome = made.outcome('new').then(() => {

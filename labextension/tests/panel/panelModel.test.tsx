@@ -44,7 +44,7 @@ async function open() {
     id: 'kernel',
     onNotice: null,
     onEvent: null,
-    knowsUs: () => Promise.resolve(true),
+    hasPackage: () => Promise.resolve(true),
     ask: content => {
       asked.push(content);
       const reply: CommandReply = {
@@ -62,7 +62,7 @@ async function open() {
   const frames: (() => void)[] = [];
   const link = new KernelLink(wire, {
     version: '0.1.0',
-    store: again => new KernelStore(again, run => frames.push(run))
+    createStore: again => new KernelStore(again, run => frames.push(run))
   });
   const context = {
     session: { kernel: { id: 'kernel', status: 'idle' } },

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ViewAnswer, ViewQuery } from '../../src/protocol/generated';
 import {
-  readBeside,
+  readComparedReport,
   readReport,
   type IReportData
 } from '../../src/report/reportData';
@@ -103,13 +103,15 @@ describe('a report', () => {
     const one = { columns: [], data: data() };
     const comparison = { first: {}, second: {}, figures: [] };
 
-    const beside = readBeside({ ...one, second: one, comparison });
+    const beside = readComparedReport({ ...one, second: one, comparison });
 
     expect(beside?.second.view.session).toBe(SAMPLE.view.session);
     expect(beside?.comparison).toBe(comparison);
-    expect(readBeside(one)).toBeNull();
-    expect(readBeside({ ...one, second: {}, comparison })).toBeNull();
-    expect(readBeside({ ...one, second: one, comparison: {} })).toBeNull();
+    expect(readComparedReport(one)).toBeNull();
+    expect(readComparedReport({ ...one, second: {}, comparison })).toBeNull();
+    expect(
+      readComparedReport({ ...one, second: one, comparison: {} })
+    ).toBeNull();
   });
 
   it.each([null, {}, { columns: [] }, { columns: [], data: { view: 1 } }])(

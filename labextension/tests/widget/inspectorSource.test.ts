@@ -10,7 +10,7 @@ interface ISent {
   id: string;
 }
 
-const WORDS = { waits: 'It is busy.', ended: 'It has ended.' };
+const WORDS = { busy: 'It is busy.', ended: 'It has ended.' };
 const VIEW = { ask: 'view' } as ViewQuery;
 
 /** A fake kernel side of the widget. */

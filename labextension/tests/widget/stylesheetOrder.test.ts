@@ -3,13 +3,13 @@
 import { afterEach, expect, it } from 'vitest';
 import {
   deferToExtensionStyles,
-  INSPECTOR_SHEET
+  INSPECTOR_SELECTOR
 } from '../../src/widget/stylesheetOrder';
 
 const PAGE = '.jp-RenderedHTMLCommon h3 { font-size: 2em; }';
 const BASE = '.plm-Segment { color: var(--plm-text); }';
 const HERE = ':root { --plm-extension: 1; }';
-const WIDGET = `${INSPECTOR_SHEET} { color: var(--plm-text); }`;
+const WIDGET = `${INSPECTOR_SELECTOR} { color: var(--plm-text); }`;
 
 afterEach(() => {
   document.head.replaceChildren();
@@ -21,7 +21,7 @@ function order(...sheets: string[]): (string | null)[] {
     style.textContent = text;
     document.head.append(style);
   }
-  deferToExtensionStyles(document, INSPECTOR_SHEET);
+  deferToExtensionStyles(document, INSPECTOR_SELECTOR);
   return [...document.querySelectorAll('style')].map(
     element => element.textContent
   );

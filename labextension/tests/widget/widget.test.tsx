@@ -3,9 +3,9 @@
 import { act, cleanup } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SessionStateNotice } from '../../src/protocol/generated';
-import { HOST } from '../../src/widget/browserHost';
+import { BROWSER_HOST } from '../../src/widget/browserHost';
 import view from '../../src/widget/index';
-import { highlightedCode, drawMarkdown } from '../../src/widget/markdown';
+import { highlightedHtml, drawMarkdown } from '../../src/widget/markdown';
 import type { IAnyWidgetModel } from '../../src/widget/anywidgetModel';
 import { assistant, text, user, sessionHead } from '../builders';
 
@@ -321,23 +321,23 @@ describe('its Markdown', () => {
       '<span class="hljs-keyword">def</span>'
     );
     const place = document.createElement('div');
-    place.innerHTML = highlightedCode('x = "<img src=x>" & 1', 'python');
+    place.innerHTML = highlightedHtml('x = "<img src=x>" & 1', 'python');
     expect(place.textContent).toBe('x = "<img src=x>" & 1');
     expect(place.querySelector('img')).toBeNull();
   });
 
   it('keeps a code of an unknown language, or a huge one, plain', () => {
-    expect(highlightedCode('a < b', 'nonsense')).toBe('a &#60; b');
-    expect(highlightedCode('x = 1\n'.repeat(20_000), 'python')).not.toContain(
+    expect(highlightedHtml('a < b', 'nonsense')).toBe('a &#60; b');
+    expect(highlightedHtml('x = 1\n'.repeat(20_000), 'python')).not.toContain(
       'span'
     );
   });
 });
 
 it('counts in words as the panel does', () => {
-  expect(HOST.words._n('%1 file', '%1 files', 1)).toBe('1 file');
-  expect(HOST.words._n('%1 file in %2', '%1 files in %2', 3, 'a')).toBe(
+  expect(BROWSER_HOST.words._n('%1 file', '%1 files', 1)).toBe('1 file');
+  expect(BROWSER_HOST.words._n('%1 file in %2', '%1 files in %2', 3, 'a')).toBe(
     '3 files in a'
   );
-  expect(HOST.words.__('%1 of %2', 1, 2)).toBe('1 of 2');
+  expect(BROWSER_HOST.words.__('%1 of %2', 1, 2)).toBe('1 of 2');
 });

@@ -6,7 +6,7 @@ import pytest
 from tests.sample_size import thinned
 from tests.store.record_builders import text, user
 
-from palimpsest.context.compaction.audit import REFUSES, UNSTRUCTURED, missing_from_summary
+from palimpsest.context.compaction.audit import REFUSES, UNSTRUCTURED, summary_defects
 from palimpsest.context.compaction.loss_report import loss_report
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Message, Messages
@@ -46,7 +46,7 @@ def conversation(*words: str, auto: bool = False) -> Messages:
     ],
 )
 def test_a_refusal_is_known_whatever_follows_it(words: str) -> None:
-    assert REFUSES in missing_from_summary(f"{words}\n{GOOD}", conversation("Hello"), POLICY)
+    assert REFUSES in summary_defects(f"{words}\n{GOOD}", conversation("Hello"), POLICY)
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def test_a_refusal_is_known_whatever_follows_it(words: str) -> None:
     ],
 )
 def test_a_summary_with_headings_or_a_list_is_whole(words: str) -> None:
-    assert missing_from_summary(words, conversation("Hello"), POLICY) == ()
+    assert summary_defects(words, conversation("Hello"), POLICY) == ()
 
 
 def test_prose_has_no_structure() -> None:
-    assert missing_from_summary(
-        "We talked about it for a while.", conversation("Hello"), POLICY
-    ) == (UNSTRUCTURED,)
+    assert summary_defects("We talked about it for a while.", conversation("Hello"), POLICY) == (
+        UNSTRUCTURED,
+    )
 
 
 def test_words_that_only_look_like_names_are_no_lack() -> None:
@@ -74,39 +74,36 @@ def test_words_that_only_look_like_names_are_no_lack() -> None:
         "Load some data, e.g. penguins, i.e. birds (U.S. ones) from bill.csv", "Hello"
     )
 
-    assert missing_from_summary(GOOD, seen, POLICY) == ()
+    assert summary_defects(GOOD, seen, POLICY) == ()
 
 
 def test_half_of_the_names_are_enough() -> None:
     seen = conversation("Use data/a.csv, data/b.csv, mean_mass and max_mass", "Hello")
 
-    assert missing_from_summary(GOOD + "- b.csv, mean_mass", seen, POLICY) == ()
-    [lack] = missing_from_summary(GOOD + "- b.csv", seen, POLICY)
+    assert summary_defects(GOOD + "- b.csv, mean_mass", seen, POLICY) == ()
+    [lack] = summary_defects(GOOD + "- b.csv", seen, POLICY)
     assert "data/a.csv, mean_mass, max_mass" in lack
 
 
 def test_what_the_engine_says_again_need_not_be_told() -> None:
     words = "Which islands did expeditions visit, by data/i.csv and island_mean?"
 
-    assert len(missing_from_summary(GOOD, conversation(words), POLICY)) == 2
-    assert missing_from_summary(GOOD, conversation(words, auto=True), POLICY) == ()
+    assert len(summary_defects(GOOD, conversation(words), POLICY)) == 2
+    assert summary_defects(GOOD, conversation(words, auto=True), POLICY) == ()
 
 
 def test_a_prompt_of_ones_own_says_what_a_summary_is() -> None:
     policy = CompactPolicy(prompt="One sentence, please.")
 
-    assert (
-        missing_from_summary("We looked at penguins.", conversation("Use a_b and c_d"), policy)
-        == ()
-    )
-    assert missing_from_summary("I can't do that.", conversation("Hello"), policy) == (REFUSES,)
+    assert summary_defects("We looked at penguins.", conversation("Use a_b and c_d"), policy) == ()
+    assert summary_defects("I can't do that.", conversation("Hello"), policy) == (REFUSES,)
 
 
 @pytest.mark.parametrize("piece", thinned(["a-", "deadbeef-", "a.", "a/", "- ", "**", "#", "x"], 3))
 def test_words_of_any_shape_cost_little(piece: str) -> None:
     seen, began = conversation(piece * 50_000, "Hello"), time.process_time()
 
-    missing_from_summary(piece * 50_000, seen, POLICY)
+    summary_defects(piece * 50_000, seen, POLICY)
     loss_report(piece * 50_000, "")
 
     assert time.process_time() - began < 3

@@ -64,7 +64,7 @@ NAMELESS = "It names too few of the files and identifiers that matter: {names}."
 REQUESTLESS = "It does not tell what the user asked last: {request}"
 
 
-def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -> tuple[str, ...]:
+def summary_defects(text: str, messages: Messages, policy: CompactPolicy) -> tuple[str, ...]:
     """Return a sentence for each defect of a summary; empty where it may replace the covered messages.
 
     ``messages`` ends with the marker that requested it. A summary need not repeat the messages of the tail,
@@ -88,8 +88,8 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     return (
         *refusals,
         *(() if is_structured else (UNSTRUCTURED,)),
-        *_name_complaints(covered_messages, shown_text),
-        *_request_complaints(request, shown_text),
+        *_name_defects(covered_messages, shown_text),
+        *_request_defects(request, shown_text),
     )
 
 
@@ -105,7 +105,7 @@ def split_at_tail(messages: Messages) -> tuple[Messages, Messages]:
     return messages[:cut], messages[cut:]
 
 
-def _name_complaints(covered_messages: Messages, shown_text: str) -> Iterator[str]:
+def _name_defects(covered_messages: Messages, shown_text: str) -> Iterator[str]:
     names = list(dict.fromkeys(_names(covered_messages)))[:MAX_NAMES]
     # A path may be named without its folders.
     last_pieces = {name: name.rstrip("/").rpartition("/")[2].casefold() for name in names}
@@ -139,7 +139,7 @@ def _changed_files(message: Message) -> Iterator[str]:
                 yield path
 
 
-def _request_complaints(request: str, shown_text: str) -> Iterator[str]:
+def _request_defects(request: str, shown_text: str) -> Iterator[str]:
     request_words = set(WORD.findall(request.casefold()))
     shared_word_count = sum(word in shown_text for word in request_words)
     if len(request_words) >= MIN_REQUEST_WORDS and shared_word_count < MIN_SHARED_WORDS:

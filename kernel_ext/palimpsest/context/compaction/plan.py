@@ -23,7 +23,7 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef
 
 TAIL_DIVISOR = 4
-"""Without a number in the policy a tail has this part of the usable tokens, within its limits."""
+"""Without a number in the policy a tail has the usable tokens divided by this number, within its limits."""
 CountMessages = Callable[[Messages], int]
 """Estimates the tokens of messages as the model is sent them."""
 
@@ -35,7 +35,7 @@ class CompactionPlan:
     summarised_messages: Messages
     """The messages that the summary replaces."""
     previous_summary: str = ""
-    """The previous summary, to be merged; empty when there is none, or it is part of the head."""
+    """The previous summary, to be merged; empty when there is none, or it is one of the summarised messages."""
     tail_start_id: str | None = None
     """The first message that stays word for word; None when none does."""
     replay: Message | None = None
@@ -73,8 +73,8 @@ def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
     tail_start_id = marker_part.tail_start_id if marker_part is not None else None
     history, previous_summary, replay = _split_history(messages, policy)
     ids = [message.id for message in history]
-    span_end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
-    return CompactionPlan(history[:span_end], previous_summary, tail_start_id, replay)
+    summarised_end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
+    return CompactionPlan(history[:summarised_end], previous_summary, tail_start_id, replay)
 
 
 def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessages:
@@ -82,11 +82,11 @@ def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessa
     return lambda messages: tail_tokens(neutral_messages(messages, model), policy, count)
 
 
-def tail_tokens(neutral_messages: NeutralMessages, policy: Policy, count: Count) -> int:
-    """Return the tokens of messages as a tail is weighed, with the policy's estimator."""
+def tail_tokens(tail_messages: NeutralMessages, policy: Policy, count: Count) -> int:
+    """Return the tokens of messages as a tail's tokens are counted, with the policy's estimator."""
     if policy.estimator == "chars/4":
-        return json_tokens(neutral_messages)
-    return sum(message_tokens(message, count) for message in neutral_messages)
+        return json_tokens(tail_messages)
+    return sum(message_tokens(message, count) for message in tail_messages)
 
 
 def tail_budget(policy: CompactPolicy, usable_tokens: int) -> int:
@@ -136,7 +136,7 @@ def tail_start_of_spans(
 def _cut_within_turn(
     start: int, span_end: int, max_tokens: int, count_tokens: Callable[[int, int], int]
 ) -> int | None:
-    """Return the earliest message of a turn from which on the rest of the turn fits."""
+    """Return the index of the earliest message of a turn from which on the rest of the turn fits."""
     if max_tokens <= 0:
         return None
     indexes = range(start, span_end)
@@ -151,13 +151,13 @@ def _split_history(
     replay: Message | None = None
     previous_summary = ""
     if policy.replay and marker_part is not None and marker_part.overflow:
-        history, replay = _without_newest(history)
+        history, replay = _without_newest_prompt(history)
     if policy.merge_summary:
         history, previous_summary = _without_summaries(history)
     return history, previous_summary, replay
 
 
-def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
+def _without_newest_prompt(messages: Messages) -> tuple[Messages, Message | None]:
     """Leave out the newest user prompt and what followed it, if there is an earlier prompt."""
     for index in range(len(messages) - 1, -1, -1):
         if begins_at_user(messages[index]):

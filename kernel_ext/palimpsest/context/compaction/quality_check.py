@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.compaction.audit import missing_from_summary, split_at_tail
+from palimpsest.context.compaction.audit import split_at_tail, summary_defects
 from palimpsest.context.compaction.loss_report import loss_report
 from palimpsest.context.compaction.names import NAMES_VERSION
 from palimpsest.context.compaction.summary_grade import summary_grade
@@ -104,7 +104,7 @@ def _find_rejection(
         return None
     if len(text) < compact.min_summary_chars:
         return RejectedSummary(USELESS.format(chars=len(text)))
-    defects = missing_from_summary(text, summary.covered_messages, compact) if compact.audit else ()
+    defects = summary_defects(text, summary.covered_messages, compact) if compact.audit else ()
     if defects:
         return RejectedSummary(LACKING_SENTENCE.format(lacks=" ".join(defects)), defects)
     tokens_after = summary.next_request.total

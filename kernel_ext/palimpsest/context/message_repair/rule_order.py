@@ -58,7 +58,7 @@ def is_valid(messages: NeutralMessages, target: ProviderProfile) -> bool:
         return True
     if target.merges_answers and messages[0].role == "assistant":
         return False
-    if target.user_last and messages[-1].role == "assistant":
+    if target.must_end_with_user and messages[-1].role == "assistant":
         return False
     return _ValidityCheck(target).is_valid(messages)
 
@@ -303,4 +303,4 @@ def _ordered_by_default(messages: NeutralMessages, target: ProviderProfile) -> N
         messages = merge_questions(messages)
     system_count = sum(message.role == "system" for message in messages)
     with_opening = messages[:system_count] + user_first(messages[system_count:], OPENING_TEXT)
-    return user_last(with_opening, CLOSING_TEXT) if target.user_last else with_opening
+    return user_last(with_opening, CLOSING_TEXT) if target.must_end_with_user else with_opening

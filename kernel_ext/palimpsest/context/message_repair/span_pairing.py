@@ -62,11 +62,11 @@ class _SpanPairing:
     added_results: list[ResultBlock] = field(default_factory=list)
     discarded_messages: list[NeutralMessage] = field(default_factory=list)
     duplicate_count: int = 0
-    orphans: int = 0
+    orphan_count: int = 0
     changed: bool = False
 
     def discard_orphan(self, message: NeutralMessage) -> None:
-        self.orphans += 1
+        self.orphan_count += 1
         self.changed = True
         self.discarded_messages.append(message)
 
@@ -136,5 +136,5 @@ class _SpanPairing:
             added_results=tuple(self.added_results),
             discarded_messages=tuple(self.discarded_messages),
             duplicate_count=self.duplicate_count,
-            orphans=self.orphans,
+            orphans=self.orphan_count,
         )

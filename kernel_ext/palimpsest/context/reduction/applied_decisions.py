@@ -80,13 +80,17 @@ def newest_visible_prompt(messages: Messages, effective: EffectiveDecisions) -> 
 
 
 def _reduced_message(
-    message: Message, effective: EffectiveDecisions, texts: Mapping[str, str], *, is_newest: bool
+    message: Message,
+    effective: EffectiveDecisions,
+    blob_contents: Mapping[str, str],
+    *,
+    is_newest: bool,
 ) -> Message:
     parts: list[Part] = []
     for part in message.parts:
         decision = effective.reduction(part.id, message.id)
         if decision is None or decision.action != "drop":
-            parts.append(_reduced_part(part, decision, texts, effective.pictures(part.id)))
+            parts.append(_reduced_part(part, decision, blob_contents, effective.pictures(part.id)))
     if len(parts) < len(message.parts):
         if is_newest and not parts:
             return message
@@ -97,7 +101,7 @@ def _reduced_message(
     return message.model_copy(update={"parts": tuple(parts)})
 
 
-def _message_with_blobs(message: Message, texts: Mapping[str, str]) -> Message:
+def _message_with_blobs(message: Message, blob_contents: Mapping[str, str]) -> Message:
     # Every part of a session passes here, and comparing the name of its type is twice as fast as isinstance.
     if not [
         part
@@ -106,7 +110,7 @@ def _message_with_blobs(message: Message, texts: Mapping[str, str]) -> Message:
         or (part.type == "file" and part.url.startswith("blob:"))
     ]:
         return message
-    parts = tuple(_reduced_part(part, None, texts) for part in message.parts)
+    parts = tuple(_reduced_part(part, None, blob_contents) for part in message.parts)
     return message.model_copy(update={"parts": parts})
 
 
@@ -126,11 +130,11 @@ def _has_content(parts: list[Part]) -> bool:
 def _reduced_part(
     part: Part,
     decision: Decision | None,
-    texts: Mapping[str, str],
-    pictures: Mapping[str, Any] = NO_CHANGES,
+    blob_contents: Mapping[str, str],
+    picture_changes_by_index: Mapping[str, Any] = NO_CHANGES,
 ) -> Part:
     if isinstance(part, FilePart):
-        return _sent_file(part, texts, pictures.get("0"))
+        return _sent_file(part, blob_contents, picture_changes_by_index.get("0"))
     if isinstance(part, NotebookPart):
         return part if decision is None else _reduced_cells(part, decision)
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
@@ -138,12 +142,12 @@ def _reduced_part(
     state = part.state
     if decision is None and not _has_blobs(part):
         return part
-    full_output = whole_output(part, texts)
+    full_output = whole_output(part, blob_contents)
     indexes = range(len(state.attachments))
-    picture_changes = [pictures.get(str(index), NO_CHANGES) for index in indexes]
+    picture_changes = [picture_changes_by_index.get(str(index), NO_CHANGES) for index in indexes]
     attachments = tuple(
         attachment.model_copy(
-            update=_content_fields(attachment.url, attachment.mime, texts, picture_change)
+            update=_content_fields(attachment.url, attachment.mime, blob_contents, picture_change)
         )
         for attachment, picture_change in zip(state.attachments, picture_changes, strict=True)
         if LEFT_OUT not in picture_change
@@ -176,29 +180,31 @@ def _reduced_part(
 
 
 def _content_fields(
-    url: str, mime: str, texts: Mapping[str, str], picture: Mapping[str, Any]
+    url: str, mime: str, blob_contents: Mapping[str, str], picture_change: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return url and type of a picture's content; those of its smaller version where one exists."""
-    smaller_content = texts.get(str(picture.get("url", "")).removeprefix("blob:"))
+    smaller_content = blob_contents.get(str(picture_change.get("url", "")).removeprefix("blob:"))
     if smaller_content is not None:
-        return {"url": smaller_content, "mime": str(picture["mime"])}
-    return {"url": texts.get(url.removeprefix("blob:"), url), "mime": mime}
+        return {"url": smaller_content, "mime": str(picture_change["mime"])}
+    return {"url": blob_contents.get(url.removeprefix("blob:"), url), "mime": mime}
 
 
-def _sent_file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, Any] | None) -> Part:
+def _sent_file(
+    part: FilePart, blob_contents: Mapping[str, str], picture_change: Mapping[str, Any] | None
+) -> Part:
     """Return an attached file with its content, or the text that replaces it."""
-    if picture is not None and LEFT_OUT in picture:
+    if picture_change is not None and LEFT_OUT in picture_change:
         return TextPart(
             id=part.id,
             session_id=part.session_id,
             message_id=part.message_id,
-            text=str(picture[LEFT_OUT]),
+            text=str(picture_change[LEFT_OUT]),
             synthetic=True,
         )
-    if picture is None and not part.url.startswith("blob:"):
+    if picture_change is None and not part.url.startswith("blob:"):
         return part
     return part.model_copy(
-        update=_content_fields(part.url, part.mime, texts, picture or NO_CHANGES)
+        update=_content_fields(part.url, part.mime, blob_contents, picture_change or NO_CHANGES)
     )
 
 

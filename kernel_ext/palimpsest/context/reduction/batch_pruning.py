@@ -60,15 +60,15 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     if not facts.window:  # no limit, so it never fills
         return RuleAnswer()
     limits = _limits(rule, facts)
-    looked_at = LookedAt("tokens of the request", limits.used_tokens, limits.start_tokens)
+    checked_figure = LookedAt("tokens of the request", limits.used_tokens, limits.start_tokens)
     if not limits.cache_expired and limits.used_tokens < limits.start_tokens:
-        return RuleAnswer((), looked_at)
+        return RuleAnswer((), checked_figure)
     if outputs.tokens_at_most - limits.protected_tokens < limits.minimum_tokens:
-        return RuleAnswer((), looked_at)
+        return RuleAnswer((), checked_figure)
     chosen_outputs = _chosen_outputs(_candidates(outputs, rule, limits), limits)
     tokens_saved = sum(candidate.tokens_saved for candidate in chosen_outputs)
     if tokens_saved < limits.minimum_tokens:
-        return RuleAnswer((), looked_at)
+        return RuleAnswer((), checked_figure)
     numbers = {
         "used_tokens": round(limits.used_tokens),
         "start_tokens": None if limits.start_tokens == math.inf else round(limits.start_tokens),
@@ -82,13 +82,13 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
         OutputReduction(
             candidate.part_id,
             "clear",
-            numbers | {"text": candidate.text} | _reason_numbers(candidate),
+            numbers | {"text": candidate.text} | _reason_fields(candidate),
             candidate.text,
             candidate.tokens,
         )
         for candidate in chosen_outputs
     )
-    return RuleAnswer(tuple(reductions), looked_at)
+    return RuleAnswer(tuple(reductions), checked_figure)
 
 
 def _limits(rule: PrunePolicy, facts: Facts) -> _BatchLimits:
@@ -166,7 +166,7 @@ def _take_enough(
     return taken_candidates
 
 
-def _reason_numbers(candidate: _Candidate) -> dict[str, Any]:
+def _reason_fields(candidate: _Candidate) -> dict[str, Any]:
     if candidate.newer_call is None:
         return {"reason": "old"}
     return {"reason": candidate.newer_call.reason, "by_part_id": candidate.newer_call.part_id}

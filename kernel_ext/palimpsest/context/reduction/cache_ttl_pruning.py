@@ -31,7 +31,7 @@ MEDIA_PLACEHOLDER = "[image removed during context pruning]"
 def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> RuleAnswer:
     """Decide which outputs the next request shows trimmed or cleared."""
     cache_age_seconds = facts.cache_age_seconds
-    looked_at = LookedAt(
+    checked_figure = LookedAt(
         "seconds since the cache was used", cache_age_seconds or 0, rule.ttl_seconds, "seconds"
     )
     earlier_reductions = outputs.reductions_by(CACHE_TTL)
@@ -59,7 +59,7 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
         for part_id, reduction in wanted_reductions.items()
         if part_id not in unchanged_ids
     ]
-    return RuleAnswer(tuple(reductions), looked_at)
+    return RuleAnswer(tuple(reductions), checked_figure)
 
 
 def is_prunable(tool: str, rule: PrunePolicy) -> bool:

@@ -30,9 +30,11 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
         if older_tokens > rule.protect_tokens:
             freed_tokens += tokens
             clearable_outputs.append((output.part_id, tokens, older_tokens))
-    looked_at = LookedAt("tokens of results that may be cleared", freed_tokens, rule.minimum_tokens)
+    checked_figure = LookedAt(
+        "tokens of results that may be cleared", freed_tokens, rule.minimum_tokens
+    )
     if freed_tokens <= rule.minimum_tokens:
-        return RuleAnswer((), looked_at)
+        return RuleAnswer((), checked_figure)
     reductions = (
         OutputReduction(
             part_id,
@@ -49,4 +51,4 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
         )
         for part_id, tokens, reached_tokens in clearable_outputs
     )
-    return RuleAnswer(tuple(reductions), looked_at)
+    return RuleAnswer(tuple(reductions), checked_figure)

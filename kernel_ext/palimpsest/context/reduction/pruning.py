@@ -30,7 +30,7 @@ class Pruner(NamedTuple):
 
 
 def pruning_function(rule: PruneRule) -> Pruner:
-    """Return the function of a rule."""
+    """Return how a rule prunes: its function, when it runs, and its main numbers."""
     match rule:
         case "none":
             return Pruner(lambda *_: RuleAnswer(), None)

@@ -131,7 +131,7 @@ class RuleAnswer(NamedTuple):
     """The reductions of a rule, usually none."""
 
     reductions: tuple[OutputReduction, ...] = ()
-    looked_at: LookedAt | None = None
+    checked_figure: LookedAt | None = None
 
 
 Rule = Callable[[RequestOutputs, PrunePolicy, Facts], RuleAnswer]

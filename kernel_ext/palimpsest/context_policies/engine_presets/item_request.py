@@ -87,8 +87,8 @@ class ItemRequest:
         return (), self
 
     def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
-        if answer.looked_at is not None:
-            self.step.keep_probe(Probe(*answer.looked_at))
+        if answer.checked_figure is not None:
+            self.step.keep_probe(Probe(*answer.checked_figure))
         for reduction in answer.reductions:
             index = self.step.sizes.output_by_part_id[reduction.part_id]
             if reduction.action == "restore":

@@ -38,19 +38,19 @@ def preset_named(
     The error suggests the most similar names, among them those of one's own policies.
     """
     bare_name, mark, version = name.partition("@")
-    same_name = [preset for preset in presets if preset.preset == bare_name]
-    if not same_name:
+    same_named_presets = [preset for preset in presets if preset.preset == bare_name]
+    if not same_named_presets:
         raise UnknownPolicy(
             f"There is no policy {bare_name!r}{nearest_names_text(bare_name, [*(preset.preset for preset in presets), *own_names])}"
         )
     if not mark:
-        return same_name[-1]
-    for preset in same_name:
+        return same_named_presets[-1]
+    for preset in same_named_presets:
         own_version = version_of(preset)
         begins_alike = own_version.startswith(version) or version.startswith(own_version)
         if version and own_version and begins_alike:
             return preset
-    versions = " and ".join(version_of(preset) or "no version" for preset in same_name)
+    versions = " and ".join(version_of(preset) or "no version" for preset in same_named_presets)
     raise UnknownPolicy(f"The policy {bare_name!r} is known in {versions}, not in {version!r}.")
 
 
@@ -60,21 +60,21 @@ def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
         raise UnknownPolicy(f"The text of a policy has at most {MAX_POLICY_CHARS:,} characters.")
     lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
     lexer.whitespace_split, lexer.commenters = True, ""
-    stages: list[list[str]] = [[]]
+    policies: list[list[str]] = [[]]
     try:
         for word in lexer:
             if word == "|":
-                stages.append([])
+                policies.append([])
             else:
-                stages[-1].append(word)
+                policies[-1].append(word)
     except ValueError:
-        stages = []
-    if not stages or len(stages) > MAX_STAGES or not all(stages):
+        policies = []
+    if not policies or len(policies) > MAX_STAGES or not all(policies):
         raise UnknownPolicy(
             f"{text!r} is no policy: write a name, then numbers such as protect=20000, and '|' between policies, of "
             f"which there are at most {MAX_STAGES}."
         )
-    return [(name, _written_numbers(name, numbers)) for name, *numbers in stages]
+    return [(name, _written_numbers(name, numbers)) for name, *numbers in policies]
 
 
 def _written_numbers(name: str, written_numbers: Sequence[str]) -> dict[str, str]:

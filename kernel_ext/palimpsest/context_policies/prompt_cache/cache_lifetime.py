@@ -73,10 +73,10 @@ def _find_lifetime(timeline: Timeline) -> CacheLifetime:
         return CacheLifetime(
             HOUR_SECONDS, "The cache keeps a prefix for an hour, as the recorded writes asked for."
         )
-    pauses_survived, pauses_lost = _pauses(timeline)
-    seconds = _lifetime_from_pauses(pauses_survived, pauses_lost)
+    pauses_survived, pauses_not_survived = _pauses(timeline)
+    seconds = _lifetime_from_pauses(pauses_survived, pauses_not_survived)
     if seconds == FIVE_MINUTES_SECONDS:
-        is_recorded = any(pause > FIVE_MINUTES_SECONDS for pause in pauses_lost)
+        is_recorded = any(pause > FIVE_MINUTES_SECONDS for pause in pauses_not_survived)
         how_known = "as the pauses of the recording say" if is_recorded else "it is assumed"
         return CacheLifetime(
             FIVE_MINUTES_SECONDS, f"The cache keeps a prefix for 300 s ({how_known})."
@@ -88,11 +88,13 @@ def _find_lifetime(timeline: Timeline) -> CacheLifetime:
     )
 
 
-def _lifetime_from_pauses(pauses_survived: Sequence[float], pauses_lost: Sequence[float]) -> float:
+def _lifetime_from_pauses(
+    pauses_survived: Sequence[float], pauses_not_survived: Sequence[float]
+) -> float:
     """Return the lifetime that the fewest pauses contradict."""
     contradictions = {
         lifetime: sum(pause > lifetime for pause in pauses_survived)
-        + sum(FIVE_MINUTES_SECONDS < pause <= lifetime for pause in pauses_lost)
+        + sum(FIVE_MINUTES_SECONDS < pause <= lifetime for pause in pauses_not_survived)
         for lifetime in POSSIBLE_LIFETIMES
     }
     return min(POSSIBLE_LIFETIMES, key=lambda lifetime: (contradictions[lifetime], lifetime))
@@ -112,11 +114,11 @@ def _pauses(
 ) -> tuple[list[float], list[float]]:
     """Return the pauses in seconds between unchanged contexts: those that the prefix survived, and those it did not."""
     pauses_survived: list[float] = []
-    pauses_lost: list[float] = []
+    pauses_not_survived: list[float] = []
     for pause in timeline.derived_value("pauses", _all_pauses):
         if is_known(pause.request_before) and is_known(pause.request_after):
-            (pauses_survived if pause.is_survived else pauses_lost).append(pause.seconds)
-    return pauses_survived, pauses_lost
+            (pauses_survived if pause.is_survived else pauses_not_survived).append(pause.seconds)
+    return pauses_survived, pauses_not_survived
 
 
 def _all_pauses(timeline: Timeline) -> list[_Pause]:

@@ -55,7 +55,7 @@ class SimulationCache:
                 return self._replays[key][0]
         replay = simulate(self._timeline, policy, ruler, window)
         with self._lock:
-            self._store_value(key, replay)
+            self._store_replay(key, replay)
         return replay
 
     def derived_value(
@@ -72,7 +72,7 @@ class SimulationCache:
         result: Derived = values[key]
         return result
 
-    def _store_value(self, key: Hashable, replay: Simulation) -> None:
+    def _store_replay(self, key: Hashable, replay: Simulation) -> None:
         self._row_count += 0 if key in self._replays else _row_count(replay)
         self._replays.setdefault(key, (replay, {}))
         while len(self._replays) > 1 and (
@@ -151,10 +151,10 @@ def _plain_globals(
         elif not _is_unchanging(value):
             return None
     for inner in (constant for constant in code.co_consts if isinstance(constant, CodeType)):
-        derived_values = _plain_globals(inner, global_values)
-        if derived_values is None:
+        inner_values = _plain_globals(inner, global_values)
+        if inner_values is None:
             return None
-        values += derived_values
+        values += inner_values
     return tuple(values)
 
 

@@ -52,7 +52,7 @@ class WhatIf(ShownInCell):
     recorded: Replay
     other: Replay
     summary_tokens: int
-    """Size of a placeholder summary."""
+    """Size of a stand-in summary, in tokens."""
     exact: bool = False
     """Whether each request was written again and compared to the byte; else sizes are estimates."""
 
@@ -83,7 +83,7 @@ class WhatIf(ShownInCell):
             recorded_title="recorded",
             other_title="what if",
             totals=_totals(recorded, other),
-            lines=tuple(rows[number] for number in step_indexes),
+            lines=tuple(rows[index] for index in step_indexes),
             more=remaining_count,
             notes=(
                 *_notes(other, self.first_difference, self.summary_tokens, exact=exact),
@@ -107,26 +107,28 @@ class WhatIf(ShownInCell):
 
 
 def _steps_to_show(recorded: Replay, other: Replay) -> tuple[list[int], str]:
-    """Return the indexes of the shown steps, first those that differ, and a sentence about the others."""
+    """Return the indexes of the shown steps, in order and preferably of those that differ, and a sentence about the others."""
     pairs = list(zip(recorded.steps, other.steps, strict=True))
-    differing_steps = [
+    differing_indexes = [
         index
         for index, (step, simulated_step) in enumerate(pairs)
         if step.sha256 != simulated_step.sha256
     ]
-    shown_steps = set(differing_steps[:MAX_LISTED_STEPS])
-    steps_before = [index - 1 for index in differing_steps if index > 0]
-    for index in [*steps_before, *range(len(pairs))]:
-        if len(shown_steps) < MAX_LISTED_STEPS:
-            shown_steps.add(index)
-    hidden_differing_count = len(differing_steps) - len(shown_steps.intersection(differing_steps))
-    same_count = len(pairs) - len(shown_steps) - hidden_differing_count
+    shown_indexes = set(differing_indexes[:MAX_LISTED_STEPS])
+    indexes_before = [index - 1 for index in differing_indexes if index > 0]
+    for index in [*indexes_before, *range(len(pairs))]:
+        if len(shown_indexes) < MAX_LISTED_STEPS:
+            shown_indexes.add(index)
+    hidden_differing_count = len(differing_indexes) - len(
+        shown_indexes.intersection(differing_indexes)
+    )
+    same_count = len(pairs) - len(shown_indexes) - hidden_differing_count
     hidden_phrases = [f"{same_count:,} that are the same on both sides"] if same_count else []
     hidden_phrases += (
         [f"{hidden_differing_count:,} more that differ"] if hidden_differing_count else []
     )
     sentence = f"Steps that are not shown: {', '.join(hidden_phrases)}." if hidden_phrases else ""
-    return sorted(shown_steps), sentence
+    return sorted(shown_indexes), sentence
 
 
 def policy_name(policy: Policy | ContextPolicy | str | None) -> str:

@@ -79,7 +79,7 @@ class ReplayedTurn:
                 future = self._kernel_parts.services.engine.submit(self._run_call(call))
                 await wait.run(future, awaits=awaits)
                 self._compare_outcome(call, future.result())
-        return self._finished_answer()
+        return self._finish_answer()
 
     def _show_to_next_call(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call where it must be run."""
@@ -162,7 +162,8 @@ class ReplayedTurn:
         if is_whole and _without_addresses(now_text) != _without_addresses(state.output):
             self._sentences.append(OTHER_OUTPUT.format(line=code_line))
 
-    def _finished_answer(self) -> AgentAnswer:
+    def _finish_answer(self) -> AgentAnswer:
+        """Show the noted differences and return the answer; raises UserError where a call failed this time."""
         for sentence in self._sentences:
             self._kernel_parts.show_sentence(sentence)
         if self._failure:

@@ -20,7 +20,7 @@ from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.inspector.beside_session import BesideSession
 from palimpsest.frontends.inspector.place_trait import PlaceTrait, link_of_place, place_of_link
 from palimpsest.frontends.inspector.saved_output import saved_output
-from palimpsest.frontends.static_files import built_file
+from palimpsest.frontends.static_files import read_built_file
 from palimpsest.review.recorded_sessions.session_answers import GROWTH_EVENTS
 from palimpsest.review.tables.inspector_place import NEWEST_PLACE, place_link, with_prices
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
@@ -80,7 +80,7 @@ class InspectorWidget(CellWidget):
     rewrite the saved output after each turn.
     """
 
-    _css = built_file("inspector.css", "")
+    _css = read_built_file("inspector.css", "")
     own = traitlets.Bool(default_value=False).tag(sync=True)
     """Whether the session can be written: its items can be pinned, excluded and restored."""
 
@@ -114,7 +114,7 @@ class InspectorWidget(CellWidget):
         super().__init__(
             inspected.id,
             engine,
-            built_file("inspector.js"),
+            read_built_file("inspector.js"),
             price=price or "",
             place=opening.place,
             views=list(opening.views),

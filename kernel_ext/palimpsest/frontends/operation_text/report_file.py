@@ -11,7 +11,7 @@ from pathlib import Path
 
 from palimpsest import __version__
 from palimpsest.frontends.operation_text.page_file import checked_page_file, write_page_file
-from palimpsest.frontends.static_files import built_file
+from palimpsest.frontends.static_files import read_built_file
 from palimpsest.render.formats.inspector_report import (
     REPORT_MARK,
     InspectorReport,
@@ -97,8 +97,8 @@ def write_report(
                 SCRUBBED_TEXT,
             ),
         ),
-        built_file("report.js", ""),
-        built_file("report.css", ""),
+        read_built_file("report.js", ""),
+        read_built_file("report.css", ""),
     )
     write_page_file(target, page)
     return target

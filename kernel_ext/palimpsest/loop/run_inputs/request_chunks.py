@@ -382,7 +382,7 @@ class RequestChunks:
     def assembly(self) -> Assembly | None:
         """Return the whole request; None where a closing message must be appended."""
         if (
-            (self._ends_with_role("assistant") and self._profile.user_last)
+            (self._ends_with_role("assistant") and self._profile.must_end_with_user)
             or len(self._neutral_messages) == self._system_count
             or len(self._bodies) == self._sent_system_count
         ):

@@ -35,8 +35,8 @@ from palimpsest.transcript.provider_calls import (
 
 Json = dict[str, Any]
 
-SEARCH = "web_search"
-"""The tool of sources that came without a call."""
+DEFAULT_SEARCH_TOOL = "web_search"
+"""Name of the tool to which sources without a call are attributed."""
 GOOGLE_SEARCH = "google_search"
 URL_CONTEXT = "url_context"
 CODE_EXECUTION = "code_execution"
@@ -68,7 +68,7 @@ class ProviderCalls:
         self._queries: list[str] = []
         self._urls: dict[str, str] = {}
         """Statuses of pages that Gemini fetched, by their addresses."""
-        self._search_tool = SEARCH
+        self._search_tool = DEFAULT_SEARCH_TOOL
         self._code_call_id = ""
         self._executed_tool_indexes: set[str] = set()
 
@@ -104,7 +104,7 @@ class ProviderCalls:
         ``call_ids`` are calls that turned out to be the provider's, by id.
         """
         self._events, self._events_after_text = self._events + self._events_after_text, []
-        self._open_calls |= dict.fromkeys(call_ids, SEARCH)
+        self._open_calls |= dict.fromkeys(call_ids, DEFAULT_SEARCH_TOOL)
         sources = sources_text(self._sources.items())
         searches = [call_id for call_id, tool in self._open_calls.items() if "search" in tool]
         if self._sources and not searches:

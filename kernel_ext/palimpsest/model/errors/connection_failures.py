@@ -71,10 +71,10 @@ def connection_failure(
     ``shown_address`` is how messages name the server, ``configured_address`` the address in the settings, and
     ``request_url`` the address that the request was sent to.
     """
-    names = {cls.__name__ for cause in causes for cls in type(cause).__mro__}
+    class_names = {cls.__name__ for cause in causes for cls in type(cause).__mro__}
     address_to_correct = configured_address or shown_address
-    failure = _tls_failure(causes, names, shown_address, request_url)
-    if failure := failure or _address_failure(names, address_to_correct):
+    failure = _tls_failure(causes, class_names, shown_address, request_url)
+    if failure := failure or _address_failure(class_names, address_to_correct):
         return failure
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         host = urlsplit(request_url or "").hostname
@@ -88,14 +88,17 @@ def connection_failure(
     if any(isinstance(cause, OSError) and cause.errno in NO_NETWORK_ERRNOS for cause in causes):
         message = f"There is no way to {shown_address} from here. Check the network, or a VPN that it needs."
         return ConnectionFailure("no_network", message, is_temporary=True)
-    if "ProxyError" in names:
+    if "ProxyError" in class_names:
         message = f"The proxy that the environment names does not let {shown_address} through. Check HTTPS_PROXY and NO_PROXY."
         return ConnectionFailure("proxy", message, is_temporary=False)
-    return _closed_failure(causes, names, shown_address)
+    return _closed_failure(causes, class_names, shown_address)
 
 
 def _tls_failure(
-    causes: Sequence[BaseException], names: set[str], shown_address: str, request_url: str | None
+    causes: Sequence[BaseException],
+    class_names: set[str],
+    shown_address: str,
+    request_url: str | None,
 ) -> ConnectionFailure | None:
     errors = [cause for cause in causes if isinstance(cause, ssl.SSLError)]
     for error in errors:
@@ -109,7 +112,7 @@ def _tls_failure(
     was_ended = any(isinstance(error, ssl.SSLEOFError) for error in errors)
     if (
         any(not isinstance(error, UNRELATED_TLS_ERRORS) for error in errors)
-        or ("ConnectTimeout" in names and waits_for_bytes)
+        or ("ConnectTimeout" in class_names and waits_for_bytes)
         or ((request_url or "").startswith("https:") and was_ended)
     ):
         message = f"{shown_address} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
@@ -117,14 +120,14 @@ def _tls_failure(
     return None
 
 
-def _address_failure(names: set[str], address_to_correct: str) -> ConnectionFailure | None:
-    if names & {"UnsupportedProtocol", "InvalidURL", "InvalidUrlClientError"}:
+def _address_failure(class_names: set[str], address_to_correct: str) -> ConnectionFailure | None:
+    if class_names & {"UnsupportedProtocol", "InvalidURL", "InvalidUrlClientError"}:
         message = (
             f"{address_to_correct} is no address of a server. Write it with http:// or https:// before it, such as "
             "http://localhost:8000/v1."
         )
         return ConnectionFailure("no_address", message, is_temporary=False)
-    if "TooManyRedirects" in names:
+    if "TooManyRedirects" in class_names:
         message = f"{address_to_correct} leads from one address to another without end. Set the server's final address as api_base."
         return ConnectionFailure("redirects", message, is_temporary=False)
     return None
@@ -142,13 +145,13 @@ def _refused_connection(address_to_correct: str, request_url: str | None) -> Con
 
 
 def _closed_failure(
-    causes: Sequence[BaseException], names: set[str], shown_address: str
+    causes: Sequence[BaseException], class_names: set[str], shown_address: str
 ) -> ConnectionFailure | None:
-    if "ConnectTimeout" in names:
+    if "ConnectTimeout" in class_names:
         message = f"{shown_address} did not take the connection in time. Check the network, and its address and port."
         return ConnectionFailure("connect_timeout", message, is_temporary=True)
     is_reset = any(isinstance(cause, ConnectionError) for cause in causes)
-    if not is_reset and not names & CLOSED_CONNECTION_CLASSES:
+    if not is_reset and not class_names & CLOSED_CONNECTION_CLASSES:
         return None
     if any(QUOTED_TLS_ALERT in str(cause) for cause in causes):
         message = f"{shown_address} speaks TLS. Write its address with https://."

@@ -99,7 +99,7 @@ class _WireWriter:
     def write(self, messages: NeutralMessages) -> list[ProviderMessage]:
         if any(map(holds_native, messages)):
             messages = with_accepted_blocks(messages, self._profile)
-        for message in sequential_calls(messages) if self._profile.equal_calls_once else messages:
+        for message in sequential_calls(messages) if self._profile.merges_equal_calls else messages:
             if message.role != "tool":
                 self._send_held_media()
             match message.role:

@@ -126,7 +126,7 @@ class OpenCalls:
         self._newest_ended = call_id, part
         return part
 
-    def unanswered(self) -> Iterator[ToolPart]:
+    def unanswered_parts(self) -> Iterator[ToolPart]:
         """Yield the parts of the calls without a result at the end of a recording; the calls stay open."""
         for open_call in self._open_calls.values():
             yield _part_without_result(open_call)

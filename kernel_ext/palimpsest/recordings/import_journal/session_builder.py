@@ -140,7 +140,7 @@ class SessionBuilder:
         """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
         yield from self._empty_summary_events()
         self._report_copied()
-        for part in self._calls.unanswered():
+        for part in self._calls.unanswered_parts():
             yield PartUpdated.unchecked(part=part)
 
     def forget_messages(self) -> None:

@@ -133,22 +133,25 @@ class RequestComparison:
         changes.gaps.append(GapRead(INSERTED_SENTENCE, message=sent.imported_id))
         return position + 1 + hashes_ahead.index(sent.content_hash)
 
-    def _is_same(self, index: int, message: JsonValue, message_hashes: list[bytes]) -> bool:
-        """Return whether a message is the same as the one sent at an index, even in another form."""
+    def _is_same(self, index: int, message: JsonValue, next_hashes: list[bytes]) -> bool:
+        """Return whether a message is the same as the one sent at an index, even in another form.
+
+        ``next_hashes`` are the hashes of the message and of those after it.
+        """
         sent, following_messages = (
             self._sent_messages[index],
             self._sent_messages[index + 1 : index + 1 + MAX_MESSAGES_AHEAD],
         )
-        if message_hashes[0] == sent.content_hash:
+        if next_hashes[0] == sent.content_hash:
             return True
         if message.get("role") != sent.role or any(
-            later_message.content_hash == message_hashes[0] for later_message in following_messages
+            later_message.content_hash == next_hashes[0] for later_message in following_messages
         ):
             return False
         has_same_follower = (
             bool(following_messages)
-            and len(message_hashes) > 1
-            and message_hashes[1] == following_messages[0].content_hash
+            and len(next_hashes) > 1
+            and next_hashes[1] == following_messages[0].content_hash
         )
         if not sent.is_result:
             return has_same_follower

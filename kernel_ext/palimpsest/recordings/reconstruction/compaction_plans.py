@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count, usable_tokens
-from palimpsest.context.compaction.audit import missing_from_summary
+from palimpsest.context.compaction.audit import summary_defects
 from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
 from palimpsest.context.compaction.quality_check import messages_tokens, summary_report
 from palimpsest.context.compaction.stage_selection import StageSelector
@@ -204,8 +204,8 @@ def _repeated_request_numbers(view: View, selector: StageSelector) -> dict[str, 
     policy, marker_id = selector.policy, selector.marker_id
     history = messages_seen_at(view, marker_id, policy)
     rejected_summary = rejected_text(view.messages, marker_id)
-    missing_facts = missing_from_summary(rejected_summary, history, policy.compact)
-    return {**stage_numbers(view.decisions, marker_id), "lacks": list(missing_facts)}
+    defects = summary_defects(rejected_summary, history, policy.compact)
+    return {**stage_numbers(view.decisions, marker_id), "lacks": list(defects)}
 
 
 def _tail_decision(marker_id: str, tail_start_id: str | None) -> Decision:

@@ -1,6 +1,6 @@
 """The timeline of a session whose log grows: each record is read once.
 
-Results of earlier records are stored; messages that may still change are closed in a copy.
+Results of earlier records are stored; messages that may still change are ended in a copy of the builder.
 """
 
 from palimpsest.recordings.timeline.journal_timeline import (

@@ -56,7 +56,7 @@ class ShownInCell:
 
     @property
     def _shown_as(self) -> "ShownInCell":
-        """The value that is shown in its place; by default itself."""
+        """The value that is shown in place of this one; a subclass has this property or the three texts below."""
         raise NotImplementedError
 
     @property
@@ -66,12 +66,12 @@ class ShownInCell:
 
     @property
     def markdown(self) -> str:
-        """The same as Markdown."""
+        """The value as Markdown."""
         return self._shown_as.markdown
 
     @property
     def html(self) -> str:
-        """The same as an HTML fragment."""
+        """The value as an HTML fragment."""
         return self._shown_as.html
 
     def _repr_html_(self) -> str:
@@ -146,7 +146,9 @@ class ReportTable(ShownAsTable):
             self,
             columns=tuple(self.columns[index] for index in chosen_indexes),
             rows=tuple(tuple(row[index] for index in chosen_indexes) for row in self.rows),
-            estimates=frozenset((row, key) for row, key in self.estimates if key in keys),
+            estimates=frozenset(
+                (row_index, key) for row_index, key in self.estimates if key in keys
+            ),
         )
 
     def records(self) -> list[dict[str, Cell]]:
@@ -160,9 +162,11 @@ class ReportTable(ShownAsTable):
             column for column in self.columns if column.form == "usd" or column.key == "cost"
         ]
         records = self.records()
-        for row, record in enumerate(records):
+        for row_index, record in enumerate(records):
             for column in money_columns:
-                is_estimate = column.basis == "estimate" or (row, column.key) in self.estimates
+                is_estimate = (
+                    column.basis == "estimate" or (row_index, column.key) in self.estimates
+                )
                 record[f"{column.key}_basis"] = "estimate" if is_estimate else "fact"
         return records
 
@@ -188,10 +192,10 @@ class ReportTable(ShownAsTable):
     def markdown(self) -> str:
         """The table as Markdown."""
         rule = ["---" if column.form == "text" else "--:" for column in self.columns]
-        head = [escape_inline(_column_title(column)) for column in self.columns]
+        header = [escape_inline(_column_title(column)) for column in self.columns]
         lines = [f"**{escape_inline(self.title)}**", ""]
         lines += [f"{escape_inline(sentence)}\n" for sentence in self.lead]
-        lines += [f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
+        lines += [f"| {' | '.join(header)} |", f"|{'|'.join(rule)}|"]
         lines += [f"| {' | '.join(map(escape_inline, row))} |" for row in self._shown_rows()]
         lines += [f"\n{escape_inline(note)}" for note in self.notes]
         return "\n".join(lines)
@@ -227,7 +231,9 @@ class ReportTable(ShownAsTable):
             "title": self.title,
             "columns": [{name: getattr(c, name) for name in fields} for c in self.columns],
             "rows": self.records(),
-            "estimates": [{"row": row, "key": key} for row, key in sorted(self.estimates)],
+            "estimates": [
+                {"row": row_index, "key": key} for row_index, key in sorted(self.estimates)
+            ],
             "lead": list(self.lead),
             "doubtful": sorted(self.doubtful),
             "notes": list(self.notes),
@@ -256,11 +262,12 @@ class ReportTable(ShownAsTable):
         shown_rows = [
             [
                 mark_estimate(
-                    shown_cell(cell, column, column_digits), (row, column.key) in self.estimates
+                    shown_cell(cell, column, column_digits),
+                    (row_index, column.key) in self.estimates,
                 )
                 for cell, column, column_digits in zip(cells, self.columns, digits, strict=True)
             ]
-            for row, cells in enumerate(self.rows)
+            for row_index, cells in enumerate(self.rows)
         ]
         for row_index in self.doubtful:
             shown_rows[row_index][0] += f" {DOUBTFUL}"

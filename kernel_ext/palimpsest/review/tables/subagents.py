@@ -108,15 +108,15 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     @property
     def all_totals(self) -> RequestTotals:
         """The totals of the session and all its subagents; the peak is the largest of all."""
-        all_totals = [self.own_totals, *(run.totals for run in self.runs)]
+        totals_of_sessions = [self.own_totals, *(run.totals for run in self.runs)]
         return RequestTotals(
-            requests=sum(totals.requests for totals in all_totals),
-            input=sum(totals.input for totals in all_totals),
-            output=sum(totals.output for totals in all_totals),
-            peak=max(totals.peak for totals in all_totals),
-            cost=sum(totals.cost for totals in all_totals),
-            is_fact=all(totals.is_fact for totals in all_totals),
-            cost_is_fact=all(totals.cost_is_fact for totals in all_totals),
+            requests=sum(totals.requests for totals in totals_of_sessions),
+            input=sum(totals.input for totals in totals_of_sessions),
+            output=sum(totals.output for totals in totals_of_sessions),
+            peak=max(totals.peak for totals in totals_of_sessions),
+            cost=sum(totals.cost for totals in totals_of_sessions),
+            is_fact=all(totals.is_fact for totals in totals_of_sessions),
+            cost_is_fact=all(totals.cost_is_fact for totals in totals_of_sessions),
         )
 
     @cached_property
@@ -380,11 +380,11 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     links = [link_to(row.session, row.own_index) for row in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
     costs = (row.cost for row in rows)
-    estimated = estimated_cost_cells(
+    estimates = estimated_cost_cells(
         cost is not None and cost.basis == "estimate" for cost in costs
     )
-    notes = (*subagents.table.notes, *((LISTED_COSTS_NOTE,) if estimated else ()), *timeline.gaps)
-    return table_of(title, columns, rows, notes, links, estimated)
+    notes = (*subagents.table.notes, *((LISTED_COSTS_NOTE,) if estimates else ()), *timeline.gaps)
+    return table_of(title, columns, rows, notes, links, estimates)
 
 
 class _SentRequest(NamedTuple):
@@ -394,7 +394,7 @@ class _SentRequest(NamedTuple):
     """Index of the parent's newest request at that time, -1 for none; for a request of the parent its own index."""
     sent_at_ms: int
     """Time of sending in milliseconds; 0 for the parent's own requests, and where it is not known."""
-    run: int
+    run_number: int
     """Number of the subagent, from 1; 0 for the parent."""
     own_index: int
     """Index of the request in its own session."""

@@ -51,12 +51,12 @@ def report_data(
     ``progress`` is called with the number of computed tracks. Raises UserError for an unknown policy, price or choice of
     texts, and for a policy that fails.
     """
-    chosen = chosen_policies(policies or DEFAULT_POLICIES)
+    policies_by_name = chosen_policies(policies or DEFAULT_POLICIES)
     if texts not in TEXT_CHOICES:
         raise UserError(f"texts is one of {', '.join(TEXT_CHOICES)}, not {texts!r:.60}.")
-    if len(chosen) > MAX_POLICIES:
+    if len(policies_by_name) > MAX_POLICIES:
         raise UserError(f"A report holds at most {MAX_POLICIES} policies.")
-    writer = _SessionWriter(chosen, texts, price, clean_value)
+    writer = _SessionWriter(policies_by_name, texts, price, clean_value)
     view, data = writer.session_data(answers, progress)
     # In a report without texts the view names no subagent, so that it holds no subagent's data.
     data["subagents"] = {

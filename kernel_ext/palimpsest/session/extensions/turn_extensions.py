@@ -43,7 +43,7 @@ class TurnExtensions:
         self._is_due = True
         self._extended_prompt_ids: set[str] = set()
 
-    def mark_run_begin(self) -> None:
+    def mark_turn_begin(self) -> None:
         """Mark that a turn begins, so that ``prepare_turn`` prepares it before the next request."""
         self._is_due = True
 
@@ -85,11 +85,11 @@ class TurnExtensions:
             return texts
         return with_further_instructions(texts, "", instructions_text(servers))
 
-    def offer(self, offer: ToolLookup) -> ToolLookup:
+    def wrap_tools(self, tools: ToolLookup) -> ToolLookup:
         """Return the tools of a step, wrapped with tool hooks where there are any."""
         if self.hooks.has_hook("tool_before", "tool_after"):
-            return HookedTools(offer, self.hooks)
-        return offer
+            return HookedTools(tools, self.hooks)
+        return tools
 
     def _session_id(self) -> str:
         session = self._log.state.session

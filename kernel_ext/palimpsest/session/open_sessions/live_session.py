@@ -582,7 +582,7 @@ class LiveSession:
     def _run_context(self, run: Run) -> RunContext:
         services = self._services
         self._tool_gate.begin_turn()
-        self._prompt_resolver.extensions.mark_run_begin()
+        self._prompt_resolver.extensions.mark_turn_begin()
         self.spending_limit.begin_turn()
         if self.policy_stage is not None:
             self.policy_stage.begin_turn()

@@ -40,14 +40,18 @@ def applicable_rules(session: SessionInfo, granted_rules: Rules) -> Rules:
 
 
 def applicable_mode(session: SessionInfo, configured_mode: Mode, granted_mode: Any) -> Mode | None:
-    """Return a session's own mode if it applies; None where the configured mode applies."""
+    """Return a session's own mode, at most as free as the configured or the granted one; None where the configured mode applies."""
     claimed_mode = _known_mode(session.mode) if session.mode_own else None
     if claimed_mode is None or FREEDOM_BY_MODE[claimed_mode] <= FREEDOM_BY_MODE[configured_mode]:
         return claimed_mode
-    allowed = _known_mode(granted_mode)
-    if allowed is None:
+    allowed_mode = _known_mode(granted_mode)
+    if allowed_mode is None:
         return None
-    return claimed_mode if FREEDOM_BY_MODE[claimed_mode] <= FREEDOM_BY_MODE[allowed] else allowed
+    return (
+        claimed_mode
+        if FREEDOM_BY_MODE[claimed_mode] <= FREEDOM_BY_MODE[allowed_mode]
+        else allowed_mode
+    )
 
 
 def applicable_budget(

@@ -20,7 +20,7 @@ from palimpsest.transcript.session_record.events import PromptAdmitted
 PAGE_SESSIONS = 30
 """Sessions on one page, where a query sets no limit."""
 
-Prompts = Callable[[str], Iterable[str]]
+PromptTextsOf = Callable[[str], Iterable[str]]
 """Returns the texts of a session's prompts, given its id."""
 
 
@@ -57,7 +57,10 @@ class Page:
 
 
 def search_page(
-    summaries: Sequence[SessionSummary], query: Query, prompts: Prompts, unread_count: int = 0
+    summaries: Sequence[SessionSummary],
+    query: Query,
+    prompt_texts_of: PromptTextsOf,
+    unread_count: int = 0,
 ) -> Page:
     """Return a page of the sessions that a query finds; raises UserError for an invalid query.
 
@@ -67,7 +70,7 @@ def search_page(
         raise UserError("A page has at least one session, and pages are counted from 1.")
     filtered_summaries = (summary for summary in summaries if _passes_filters(summary, query))
     matching_sessions = [
-        summary for summary in filtered_summaries if _has_words(summary, query, prompts)
+        summary for summary in filtered_summaries if _has_words(summary, query, prompt_texts_of)
     ]
     matching_sessions.sort(key=_sort_key)
     first_index = (query.number - 1) * query.limit
@@ -91,13 +94,13 @@ def _passes_filters(summary: SessionSummary, query: Query) -> bool:
     return query.archived is None or query.archived == (summary.archived is not None)
 
 
-def _has_words(summary: SessionSummary, query: Query, prompts: Prompts) -> bool:
+def _has_words(summary: SessionSummary, query: Query, prompt_texts_of: PromptTextsOf) -> bool:
     query_words = query.words.casefold().split()
     own_text = f"{summary.title}\n{summary.notebook or ''}\n{summary.id}".casefold()
     missing_words = [word for word in query_words if word not in own_text]
     if not missing_words:
         return True
-    prompts_text = "\n".join(prompts(summary.id)).casefold()
+    prompts_text = "\n".join(prompt_texts_of(summary.id)).casefold()
     return all(word in prompts_text for word in missing_words)
 
 
@@ -136,7 +139,7 @@ def matches_id(session_id: str, id_piece: str) -> bool:
 
 
 def typed_prompts(store: Store, session_id: str) -> list[str]:
-    """Return the prompts of a session that the user sent, oldest first; none where its log cannot be read."""
+    """Return the prompts of a session that the user sent from a cell or the panel, oldest first; none where its log cannot be read."""
     try:
         return [
             record.event.text
@@ -149,7 +152,7 @@ def typed_prompts(store: Store, session_id: str) -> list[str]:
 
 
 def prompt_texts(store: Store, session_id: str) -> Iterator[str]:
-    """Yield the user's prompts in a session, those before a fork included."""
+    """Yield the prompts of a session, of any origin, those before a fork included."""
     has_prompts = False
     for record in store.read(session_id, only=("prompt.admitted",)):
         if isinstance(record.event, PromptAdmitted):

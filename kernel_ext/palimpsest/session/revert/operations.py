@@ -194,9 +194,9 @@ class LiveReverts:
     async def prompt_of(self, name: str = "") -> tuple[Message, bool]:
         """Return the prompt of a turn, named as in ``preview``, and whether a revert from there on is in effect."""
         async with self.lock:
-            messages, standing, plan = await self._plan(name)
+            messages, revert, plan = await self._plan(name)
         prompt = prompt_at(messages, plan.message_id)
-        place = standing and (standing.message_id, standing.part_id)
+        place = revert and (revert.message_id, revert.part_id)
         return prompt, place == (prompt.id, None)
 
     async def _plan(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:

@@ -118,18 +118,18 @@ class TurnSummaries:
             return
         changed_fields = with_usage(session, usage_cost(side_answer.usage, side_answer.cost))
         events: list[Event] = []
-        summary_text = read_turn_summary(side_answer.text)
+        turn_summary = read_turn_summary(side_answer.text)
         message = self._log.state.message(prompt_id)
         if message is not None and isinstance(message.info, UserMessage):
-            texts = {TITLE: summary_text.title, BODY: summary_text.turn}
+            texts = {TITLE: turn_summary.title, BODY: turn_summary.turn}
             fields = {name: text for name, text in texts.items() if text}  # others stay
             if fields:
                 summary = {**(message.info.summary or {}), **fields}
                 info = message.info.model_copy(update={"summary": summary})
                 events.append(MessageUpdated(info=info))
-            if summary_text.session:
-                paragraph = {BODY: summary_text.session, LAST_TURN: prompt_id}
-                changed_fields["summary"] = {**(session.summary or {}), **paragraph}
+            if turn_summary.session:
+                session_summary = {BODY: turn_summary.session, LAST_TURN: prompt_id}
+                changed_fields["summary"] = {**(session.summary or {}), **session_summary}
         self._log.append(*events, SessionUpdated(session=session.model_copy(update=changed_fields)))
         if events or "summary" in changed_fields:
             self._on_summary()

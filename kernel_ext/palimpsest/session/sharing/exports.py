@@ -77,17 +77,17 @@ def export_session(
     folder that the file must be in, for requests that do not come from the user at this computer. Raises
     UserError with one sentence, also when the file exists.
     """
-    form_name = form or (form_of(Path(path).suffix) if path is not None else None) or "md"
+    format_name = form or (form_of(Path(path).suffix) if path is not None else None) or "md"
     _, session = readable_session(store, session_id)
     target = cwd if path is None else Path(path)  # also for the error message about an invalid path
     try:
-        target = _target_path(path, form_name, session, cwd, outer_folder)
-        if form_name == "opencode":
+        target = _target_path(path, format_name, session, cwd, outer_folder)
+        if format_name == "opencode":
             remove_keys = scrubber(environment)
             export_storage(store, session_id, target, clean_json(remove_keys))
             size = sum(file.stat().st_size for file in target.rglob("*.json"))
         else:
-            pieces = _export_pieces(store, session_id, form_name, environment, prompts, density)
+            pieces = _export_pieces(store, session_id, format_name, environment, prompts, density)
             size = _write_file(target, pieces)
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
@@ -96,7 +96,7 @@ def export_session(
         if isinstance(error, OSError):
             raise StorageFailed(f"{disk_reason(error)}: {name!r} cannot be written.") from error
         raise StorageFailed(f"{name!r} cannot be written: {error}.") from error
-    return Exported(target, form_name, size)
+    return Exported(target, format_name, size)
 
 
 def _target_path(
@@ -131,7 +131,7 @@ def _unused_path(folder: Path, name: str, suffix: str) -> Path:
     """Return the first name that does not exist yet."""
     numbered_names = (f"{name}-{number}" for number in itertools.count(2))
     names = itertools.chain([name], numbered_names)
-    paths = (folder / native_name(f"{free_name}{suffix}") for free_name in names)
+    paths = (folder / native_name(f"{candidate_name}{suffix}") for candidate_name in names)
     return next(path for path in paths if not path.exists())
 
 
@@ -216,9 +216,9 @@ def _markdown_pieces(
     for turn in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
         attachment_names: list[str] = []
         messages = _collect_attachments(turn, attachment_names)
-        lines = render_turn(messages, scrub=clean, notes=notes, density=density, is_whole=True)
-        if lines:
-            yield f"\n{lines}\n"
+        turn_text = render_turn(messages, scrub=clean, notes=notes, density=density, is_whole=True)
+        if turn_text:
+            yield f"\n{turn_text}\n"
         for name in attachment_names:
             yield f"\n*▤ {escape_inline(clean(name))} is not in this file.*\n"
 
@@ -227,9 +227,9 @@ def _collect_attachments(
     turn: Iterable[NumberedMessage], attachment_names: list[str]
 ) -> Iterator[NumberedMessage]:
     """Yield a turn's messages, and add the names of their attachments to ``attachment_names``."""
-    for numbered in turn:
-        attachment_names += _attachment_names(numbered[0])
-        yield numbered
+    for numbered_message in turn:
+        attachment_names += _attachment_names(numbered_message[0])
+        yield numbered_message
 
 
 def _attachment_names(message: Message) -> Iterator[str]:

@@ -264,7 +264,7 @@ class PromptResolver:
             count=services.models.count(policy.estimator),
             system=system,
             specs=specs,
-            offer=self.extensions.offer(OfferedTools(services.agents.registry, offered_tools)),
+            offer=self.extensions.wrap_tools(OfferedTools(services.agents.registry, offered_tools)),
             max_steps=locked_settings.unless_locked("max_steps", user.max_steps)
             or self._max_steps(agent),
             summary_model=self._summary_model(

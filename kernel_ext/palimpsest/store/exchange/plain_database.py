@@ -16,7 +16,7 @@ from urllib.parse import quote
 from palimpsest.store.disk import open_regular, storage_errors, temporary_folder, write_fully
 
 MAX_VALUE_BYTES = 64_000_000
-ALLOWED_EXTRA_BYTES = 1_000_000
+MAX_EXTRA_BYTES = 1_000_000
 """Bytes that the rows may have beyond twice the file's size: a short file is mostly empty pages."""
 COPY_BLOCK_BYTES = 1 << 20
 ROW_BYTES = 20
@@ -50,7 +50,7 @@ class PlainDatabase:
     ) -> None:
         """``tables`` maps each table to the column by which it is looked up, if any. Raises sqlite3.Error."""
         self._connection = connection
-        self._bytes_left = 2 * file_bytes + ALLOWED_EXTRA_BYTES
+        self._bytes_left = 2 * file_bytes + MAX_EXTRA_BYTES
         self._columns_by_table = tables
         names = {str(name) for (name,) in self._fetch_rows("SELECT name FROM sqlite_master", ())}
         self.tables = frozenset(filter(self._is_plain, tables.keys() & names))
@@ -80,8 +80,11 @@ class PlainDatabase:
         return f'SELECT * FROM "{table}"{where}'
 
     def _is_plain(self, table: str) -> bool:
-        forms = (False, True) if self._columns_by_table[table] else (False,)
-        return all(self._only_fetches(self._query(table, looked_up=form), form) for form in forms)
+        looked_up_choices = (False, True) if self._columns_by_table[table] else (False,)
+        return all(
+            self._only_fetches(self._query(table, looked_up=looked_up), looked_up)
+            for looked_up in looked_up_choices
+        )
 
     def _only_fetches(self, query: str, looked_up: bool) -> bool:  # noqa: FBT001
         """Return whether SQLite would only fetch stored rows for a query."""
@@ -127,10 +130,12 @@ def _copy(source: Path, target: Path) -> None:
             write_fully(into.fileno(), block)
 
 
-def _connect(path: Path, mode: str, tables: Mapping[str, str], size: int) -> sqlite3.Connection:
+def _connect(
+    path: Path, mode: str, tables: Mapping[str, str], file_bytes: int
+) -> sqlite3.Connection:
     address = f"file:{quote(str(path.resolve()))}?{mode}"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-    steps_left = BASE_STEPS + size // BYTES_PER_STEP
+    steps_left = BASE_STEPS + file_bytes // BYTES_PER_STEP
 
     def count_step() -> int:
         """Count a step; returns whether there were more than the file allows, which stops the query."""
@@ -145,7 +150,7 @@ def _connect(path: Path, mode: str, tables: Mapping[str, str], size: int) -> sql
         return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
     try:
-        max_bytes = min(MAX_VALUE_BYTES, 2 * size + ALLOWED_EXTRA_BYTES)
+        max_bytes = min(MAX_VALUE_BYTES, 2 * file_bytes + MAX_EXTRA_BYTES)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max_bytes)
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")

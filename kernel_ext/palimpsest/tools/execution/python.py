@@ -100,7 +100,8 @@ def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, 
         metadata["rich"] = list(outcome.displayed_mimes)
     if outcome.shown_results:
         metadata[SHOWN_RESULTS_KEY] = [
-            {"kind": output.kind, "text": scrub(output.text)} for output in outcome.shown_results
+            {"kind": shown_result.kind, "text": scrub(shown_result.text)}
+            for shown_result in outcome.shown_results
         ]
     if outcome.error is not None:
         metadata["failed"] = True

@@ -41,10 +41,11 @@ from palimpsest.transcript.provider_profile.request_limits import (
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 ID_RULE_ORDER: tuple[IdRule, ...] = ("any", "short", "words", "short_words", "nine")
+"""The strictest rule is last."""
 MAX_SHORT_ID_CHARS = 40
 NINE_ID_CHARS = 9
-NO_LETTER_OR_DIGIT = re.compile(r"[^a-zA-Z0-9]")
-NO_WORD = re.compile(r"[^a-zA-Z0-9_-]")
+NOT_LETTER_OR_DIGIT = re.compile(r"[^a-zA-Z0-9]")
+NON_WORD_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class ProviderProfile(WireProfileRow):
 
     wire: Wire
     family: Family
-    equal_calls_once: bool
+    merges_equal_calls: bool
     """Whether identical calls of one answer would arrive as one, so that they are put into separate steps."""
     name: tuple[str, str]
     """The names of provider and model, on which the rules of the recorded agents depend."""
@@ -81,7 +82,7 @@ class ProviderProfile(WireProfileRow):
         return self.turn_order != "any"
 
     @property
-    def user_last(self) -> bool:
+    def must_end_with_user(self) -> bool:
         """Whether the last message must be a user's or a tool result."""
         return self.turn_order in {"user_last", "alternating"}
 
@@ -95,7 +96,9 @@ class ProviderProfile(WireProfileRow):
 
 
 TURN_ORDERS: tuple[TurnOrder, ...] = ("any", "user_first", "user_last", "alternating")
+"""The strictest order is last."""
 MEDIA_ORDER: tuple[MediaInResults, ...] = ("none", "images", "all")
+"""The strictest choice is first."""
 GEMINI_VERSION = re.compile(r"gemini-(\d+)")
 
 
@@ -135,8 +138,8 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         },
         wire=wire,
         family=family,
-        equal_calls_once=wire_row.equal_calls_once_below_version is not None
-        and _version(name) < wire_row.equal_calls_once_below_version,
+        merges_equal_calls=wire_row.equal_calls_once_below_version is not None
+        and _gemini_version(name) < wire_row.equal_calls_once_below_version,
         name=(provider, name),
     )
 
@@ -169,7 +172,7 @@ def model_family(ref: ModelRef) -> Family:
 
 
 def guidance_of(model_id: str) -> Guidance:
-    """Return the paragraph of the system prompt for a model, by its full id."""
+    """Return the name of the system prompt's paragraph for a model, by its full id."""
     name = model_id.lower()
     words = frozenset(name.replace("/", "-").split("-"))
     for name_part, guidance in GUIDANCE:
@@ -197,7 +200,7 @@ def _provider_prefix(provider: str) -> str:
     return "vertex_ai" if name.startswith("vertex_ai") else name
 
 
-def _version(name: str) -> int:
+def _gemini_version(name: str) -> int:
     match = GEMINI_VERSION.search(name.lower())
     return int(match[1]) if match else 0
 
@@ -211,7 +214,7 @@ def stricter_id_rule(first: IdRule, second: IdRule) -> IdRule:
 
 def word_character_id(identifier: str) -> str:
     """Return an id with an underscore for each character other than letters, digits, underscores, dashes."""
-    return NO_WORD.sub("_", identifier)
+    return NON_WORD_CHARACTER.sub("_", identifier)
 
 
 def nine_character_id(identifier: str) -> str:
@@ -221,4 +224,4 @@ def nine_character_id(identifier: str) -> str:
 
 def letters_and_digits(identifier: str) -> str:
     """Return the letters and digits of an id."""
-    return NO_LETTER_OR_DIGIT.sub("", identifier)
+    return NOT_LETTER_OR_DIGIT.sub("", identifier)

@@ -5,7 +5,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { Contents, KernelMessage } from '@jupyterlab/services';
 import { KernelDeath } from '../../kernel/kernelDeath';
 import type { ILink } from '../../kernel/kernelLink';
-import { loadFailure } from '../../kernel/loadFailure';
+import { loadFailureSentence } from '../../kernel/loadFailure';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
@@ -137,7 +137,7 @@ export class NotebookKernel implements IInspectedKernel {
     reply: KernelMessage.IExecuteReplyMsg['content']
   ): void {
     if (reply.status === 'error') {
-      this._failure = loadFailure(reply, this._words);
+      this._failure = loadFailureSentence(reply, this._words);
       this._failedKernelId = kernel;
       this._notify();
     }

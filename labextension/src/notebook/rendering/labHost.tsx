@@ -62,7 +62,7 @@ export function labHost(
       </>
     ),
     Html: rendererFor('text/html'),
-    Printed: rendererFor(PRINTED_MIME_TYPE),
+    TerminalText: rendererFor(PRINTED_MIME_TYPE),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];
       return <Picture tag="span" elementSize="small" />;

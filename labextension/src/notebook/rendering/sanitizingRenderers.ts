@@ -37,7 +37,7 @@ export function sanitizingRenderers(
 export function sanitizeOptions(
   registry: IRenderMimeRegistry
 ): ISanitizeOptions {
-  return { local: registry.resolver !== null };
+  return { allowsLocalLinks: registry.resolver !== null };
 }
 
 /** Wraps a maths typesetter: it typesets what is new, and elements are sanitized in the page before and after it. */

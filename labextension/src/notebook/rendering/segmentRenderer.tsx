@@ -182,7 +182,9 @@ function SavedSegment({
   outputs: CellOutputs;
 }) {
   const [outputs, index] = useTurnOutputs(readable, segment);
-  return <SegmentView segment={segment} outputs={outputs} place={index} />;
+  return (
+    <SegmentView segment={segment} outputs={outputs} outputIndex={index} />
+  );
 }
 
 /** Returns the outputs of a segment's turn in its cell, and the segment's place among them. */
@@ -239,7 +241,7 @@ function LiveSegment({
       answers: answerActions(target),
       contextEdits: contextEditor(target),
       covered: {
-        lookUnderneath: (compaction: CompactionPart) => {
+        showCoveredTurns: (compaction: CompactionPart) => {
           const { current, sessions } = link.store.getSnapshot();
           const transcript = sessions.get(segment.session)?.transcript;
           if (current === segment.session) {
@@ -282,7 +284,7 @@ function LiveSegment({
       segment.turn !== '' && (
         <RevertActionsProvider value={actions.reverts}>
           <ResendActionsProvider value={resends}>
-            <ResendButtons turn={segment.turn} />
+            <ResendButtons turnId={segment.turn} />
           </ResendActionsProvider>
         </RevertActionsProvider>
       ),
@@ -315,16 +317,16 @@ function LiveSegment({
                       <SegmentView
                         segment={ownDisplayed.segment}
                         outputs={outputs}
-                        place={index}
-                        live={ownDisplayed.live}
+                        outputIndex={index}
+                        isLive={ownDisplayed.live}
                         status={ownDisplayed.status}
                         problem={ownDisplayed.problem}
-                        interrupted={ownDisplayed.interrupted}
+                        isInterrupted={ownDisplayed.interrupted}
                         strayAsks={ownDisplayed.strayAsks}
-                        held={ownDisplayed.held}
+                        heldRequests={ownDisplayed.held}
                         canRetry={ownDisplayed.canRetry}
-                        reverted={ownDisplayed.reverted}
-                        stoppable
+                        revertExtent={ownDisplayed.reverted}
+                        hasStopButton
                         buttons={
                           canResend &&
                           ownDisplayed.reverted === undefined &&

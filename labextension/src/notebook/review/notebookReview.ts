@@ -451,7 +451,7 @@ export class NotebookReview {
         note: this._noteOn(review, isGhost ? null : cell),
         isSeen: this._isSeen(review),
         canBeMade: this._canBeMade(review),
-        rejections: this._reasonRequests.get(review.key) ?? 0
+        rejectionRequests: this._reasonRequests.get(review.key) ?? 0
       },
       this._barActions(review, isGhost, hasDifference)
     );

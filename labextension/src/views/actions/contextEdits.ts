@@ -5,13 +5,13 @@ import { createActionContext } from './actionContext';
 
 export interface IContextEditor {
   /**
-   * Edits the context of a part or message; resolves to the error, or to an empty string. `hold` names a held
+   * Edits the context of a part or message; resolves to the error, or to an empty string. `holdId` names a held
    * request whose own session is meant, such as a subagent's.
    */
   edit(
     action: ContextEditAction,
     target: string,
-    hold?: string
+    holdId?: string
   ): Promise<string>;
 }
 
@@ -32,7 +32,7 @@ export const {
 
 export interface ICoveredTurns {
   /** Shows in the transcript what a compaction's summary covers, the newest turn of it. */
-  lookUnderneath(mark: CompactionPart): void;
+  showCoveredTurns(compaction: CompactionPart): void;
 }
 
 export const { Provider: CoveredTurnsProvider, useIfOffered: useCoveredTurns } =

@@ -2,10 +2,10 @@
 import { createActionContext } from './actionContext';
 
 /** The command by which a host opens the inspector; its arguments are a target. */
-export const INSPECT = 'palimpsest:inspect';
+export const INSPECT_COMMAND = 'palimpsest:inspect';
 
 /** The command by which a host opens the inspectors of two sessions side by side. */
-export const COMPARE = 'palimpsest:compare';
+export const COMPARE_COMMAND = 'palimpsest:compare';
 
 /** The place at which an inspector opens; what is not given is the newest. */
 export interface IInspectorTarget {
@@ -23,7 +23,7 @@ interface IInspectorOpener {
   /** Opens the inspector in a place of its own, or brings the open one to the front. */
   inspect(target?: IInspectorTarget): void;
   /** Opens the inspectors of two sessions side by side; missing where a host has no room for two. */
-  compare?(session: string, other: string): void;
+  compare?(session: string, otherSession: string): void;
 }
 
 export const {

@@ -23,7 +23,7 @@ export interface INotebookActions {
   showCell(cellId: string): void;
   /** Returns how a prompt names a file of JupyterLab's file browser; null where it cannot. */
   mentionOf(path: string): string | null;
-  /** Resolves to the content of such a file as a `data:` URL. */
+  /** Resolves to the content of a file of JupyterLab’s file browser as a `data:` URL. */
   readFile(path: string): Promise<string>;
   /** Writes the answer of a turn into the notebook; resolves to the error, or to an empty string. */
   insertAnswer(turn: string): Promise<string>;

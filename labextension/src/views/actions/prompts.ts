@@ -34,12 +34,12 @@ export interface IPromptActions {
    * Sends a prompt; during a running turn it is queued. Resolves to the answer of a command, else to null.
    * Rejects if the kernel did not accept it.
    */
-  send(text: string, chosen: IPromptOptions): Promise<TypedAnswer | null>;
+  send(text: string, options: IPromptOptions): Promise<TypedAnswer | null>;
   /** Sends the changed prompt of a turn, which is reverted before; rejects if that failed, too. */
   replace(
-    replaced: IReplacedTurn,
+    replacedTurn: IReplacedTurn,
     text: string,
-    chosen: IPromptOptions
+    options: IPromptOptions
   ): Promise<TypedAnswer | null>;
   /** Moves a queued prompt into the running turn. */
   sendNow(prompt: PromptAdmitted): void;

@@ -40,7 +40,7 @@ export interface ISessionActions {
   fork(session: string, message?: string): void;
   /** Compares a session with its forks; resolves to the table, or to an error sentence. */
   branches(session: string): Promise<BranchTable | string>;
-  /** Renames a session; resolves to the error, or to an empty string. So do the following: */
+  /** Renames a session; resolves to the error, or to an empty string, as the functions below do. */
   rename(session: string, title: string): Promise<string>;
   /** Archives a session, or unarchives it. */
   archive(session: string, archived: boolean): Promise<string>;

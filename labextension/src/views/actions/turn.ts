@@ -5,7 +5,7 @@ import { createActionContext } from './actionContext';
 export interface ITurnActions {
   /** Stops the running turn. */
   stop(): void;
-  /** Retries the failed request; resolves to the error, or to an empty string. So does the next: */
+  /** Retries the failed request; resolves to the error, or to an empty string, as `retryTurn` does. */
   retry(): Promise<string>;
   /** Sends a turn's prompt again, in the place of the turn and of what follows it. */
   retryTurn(

@@ -27,14 +27,14 @@ import { Announcements } from '../transcript/liveRegion';
 import { CommandAnswer, type ICommandAnswer } from '../composer/commandAnswer';
 import { Composer } from '../composer/composer';
 import { useLatest } from '../dom/effects';
-import { chosenFor, useDrafts } from '../drafts/drafts';
+import { queuedPromptOptions, useDrafts } from '../drafts/drafts';
 import { PanelHeader, type HeaderView } from './panelHeader';
 import type { IPanelState } from './panelState';
 import { EditedPrompt } from './editedPrompt';
 import { EmptyState, GettingStarted } from './emptyState';
 import { MissingAnswersProvider } from '../transcript/missingAnswerButton';
 import { QueuedPrompts } from '../composer/queuedPrompts';
-import { TodoChip, TodoStrip, usePutAway } from './todoStrip';
+import { TodoChip, TodoStrip, useTodoListState } from './todoStrip';
 import { RevertBanner } from '../transcript/revertControls';
 import { Transcript } from '../transcript/transcript';
 
@@ -45,7 +45,7 @@ interface IChatPanelProps {
   onDismissFailure: () => void;
   onDismissNotice?: () => void;
   /** What stands above the header. */
-  above?: ReactNode;
+  contentAbove?: ReactNode;
   /** Ends the search in the session. */
   onSearchEnd?: () => void;
 }
@@ -56,46 +56,46 @@ export function ChatPanel({
   actions,
   onDismissFailure,
   onDismissNotice,
-  above,
+  contentAbove,
   onSearchEnd
 }: IChatPanelProps) {
   const { words } = useHost();
   const elementRef = useRef<HTMLDivElement>(null);
   const { transcript, status, failure, notice = '' } = state;
-  const ready = status === 'ready';
+  const isReady = status === 'ready';
   usePanelFocus(elementRef);
   const drafts = useDrafts(state.key, state.switchedHere);
   const [view, setView] = useState<HeaderView | null>(null);
   const [answer, setAnswer] = useState<ICommandAnswer | null>(null);
   // Both are about one notebook.
-  if (!ready && (view !== null || answer !== null)) {
+  if (!isReady && (view !== null || answer !== null)) {
     setView(null);
     setAnswer(null);
   }
   const inspector = useInspectorOpener();
-  const onAnswered = (answered: ICommandAnswer | null) => {
-    setAnswer(answered?.markdown ? answered : null);
-    if (answered?.view === 'inspector') {
+  const onAnswered = (newAnswer: ICommandAnswer | null) => {
+    setAnswer(newAnswer?.markdown ? newAnswer : null);
+    if (newAnswer?.view === 'inspector') {
       inspector?.inspect();
     } else if (
-      answered?.view === 'window' &&
+      newAnswer?.view === 'window' &&
       windowUsage(transcript) === null
     ) {
       const markdown = words.__('No request was sent in this session yet.');
-      setAnswer({ ...answered, markdown });
-    } else if (answered?.view !== undefined) {
-      setView(answered.view);
+      setAnswer({ ...newAnswer, markdown });
+    } else if (newAnswer?.view !== undefined) {
+      setView(newAnswer.view);
     }
   };
   const reverted = revertedMessages(transcript);
-  const putAway = usePutAway(transcript);
+  const todoListState = useTodoListState(transcript);
   const canRevert = !state.readOnly && !isBusy(transcript);
-  const edit = useLatest((prompt: Message) => {
+  const latestEdit = useLatest((prompt: Message) => {
     drafts.edit(prompt, transcript.session);
     focusComposer(elementRef.current);
   });
   // The same value while nothing changes, since every turn reads it.
-  const resends = useMemo(
+  const resendActions = useMemo(
     (): IResendActions | null =>
       canRevert
         ? {
@@ -103,13 +103,13 @@ export function ChatPanel({
               actions.turn.retryTurn(turn, overwrite, choice),
             edit: (_, prompt) => {
               if (prompt !== undefined) {
-                edit.current(prompt);
+                latestEdit.current(prompt);
               }
             },
             choices: () => actions.prompts.choices()
           }
         : null,
-    [actions, canRevert, edit]
+    [actions, canRevert, latestEdit]
   );
   return (
     <PanelActionsProvider actions={actions}>
@@ -121,13 +121,13 @@ export function ChatPanel({
             answerByKey(event, elementRef.current);
           }}
         >
-          {above}
-          {ready ? (
+          {contentAbove}
+          {isReady ? (
             <>
               <PanelHeader transcript={transcript} view={view} onView={setView}>
-                <TodoChip transcript={transcript} putAway={putAway} />
+                <TodoChip transcript={transcript} listState={todoListState} />
               </PanelHeader>
-              <ResendActionsProvider value={resends}>
+              <ResendActionsProvider value={resendActions}>
                 <ContextEditorProvider
                   value={state.readOnly ? null : actions.contextEdits}
                 >
@@ -144,9 +144,9 @@ export function ChatPanel({
                           key={state.key}
                           transcript={transcript}
                           readOnly={state.readOnly}
-                          search={state.search}
+                          searchRequests={state.search}
                           onSearchEnd={onSearchEnd}
-                          empty={
+                          emptyContent={
                             state.loading === true ? null : <GettingStarted />
                           }
                         />
@@ -161,7 +161,7 @@ export function ChatPanel({
           ) : (
             <EmptyState status={status} notebook={state.notebook} />
           )}
-          {ready && notice !== '' && (
+          {isReady && notice !== '' && (
             <DismissibleNotice
               className="plm-Panel-notice"
               role="status"
@@ -176,9 +176,9 @@ export function ChatPanel({
               onDismiss={onDismissFailure}
             />
           )}
-          {ready && (
+          {isReady && (
             <>
-              <TodoStrip transcript={transcript} putAway={putAway} />
+              <TodoStrip transcript={transcript} listState={todoListState} />
               {answer !== null && (
                 <CommandAnswer
                   answer={answer}
@@ -192,11 +192,11 @@ export function ChatPanel({
                 key={`queue ${state.key}`}
                 transcript={transcript}
                 readOnly={state.readOnly}
-                onStopped={(text, chosen) => {
-                  drafts.giveBack(text, chosen);
+                onStopped={(text, options) => {
+                  drafts.giveBack(text, options);
                 }}
                 onEdit={prompt => {
-                  drafts.giveBack(prompt.text, chosenFor(prompt));
+                  drafts.giveBack(prompt.text, queuedPromptOptions(prompt));
                   focusComposer(elementRef.current);
                 }}
               />
@@ -211,7 +211,7 @@ export function ChatPanel({
                 draftKey={state.key}
                 drafts={drafts}
                 session={transcript.session}
-                stepping={transcript.stepping}
+                isStepMode={transcript.stepping}
                 busy={isBusy(transcript)}
                 readOnly={state.readOnly}
                 sendKey={state.sendKey}

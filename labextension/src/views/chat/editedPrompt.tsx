@@ -6,16 +6,20 @@ import type { IDrafts } from '../drafts/drafts';
 import { LinkButton } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
-import { changedFiles, laterTurns, Preview } from '../transcript/revertPreview';
+import {
+  changedFiles,
+  laterTurnCount,
+  Preview
+} from '../transcript/revertPreview';
 import { unlessGone } from '../dom/effects';
 
-/** Draws the mark; nothing while a new prompt is written. */
+/** Draws which prompt is changed, and what goes; nothing while a new prompt is written. */
 export function EditedPrompt(props: { drafts: IDrafts; onCancel: () => void }) {
   const { drafts, onCancel } = props;
   const { words } = useHost();
-  const { replaced } = drafts.draft;
-  const { preview, problem } = usePreview(replaced?.turn);
-  if (replaced === undefined) {
+  const { replaced: replacedTurn } = drafts.draft;
+  const { preview, problem } = usePreview(replacedTurn?.turn);
+  if (replacedTurn === undefined) {
     return null;
   }
   return (
@@ -26,8 +30,8 @@ export function EditedPrompt(props: { drafts: IDrafts; onCancel: () => void }) {
     >
       <div className="plm-EditedPrompt-head">
         <span role="status">
-          {words.__('Editing the prompt “%1”.', replaced.excerpt)}{' '}
-          {preview !== null && replacedWords(preview, words)}
+          {words.__('Editing the prompt “%1”.', replacedTurn.excerpt)}{' '}
+          {preview !== null && replacementSentence(preview, words)}
           {problem !== '' && (
             <span className="plm-Revert-problem">{problem}</span>
           )}
@@ -43,7 +47,7 @@ export function EditedPrompt(props: { drafts: IDrafts; onCancel: () => void }) {
           <Preview
             preview={preview}
             isFinal
-            overwrite={replaced.overwrite}
+            overwrittenFiles={replacedTurn.overwrite}
             onOverwrite={files => {
               drafts.overwrite(files);
             }}
@@ -64,7 +68,7 @@ function usePreview(turn: string | undefined): {
     turn?: string;
     preview: RevertPreview | null;
     problem: string;
-  }>(NOTHING);
+  }>(NO_PREVIEW);
   useEffect(() => {
     if (turn === undefined || actions === null) {
       return;
@@ -73,22 +77,22 @@ function usePreview(turn: string | undefined): {
       setLastPreview({ turn, preview: revert ?? null, problem: error ?? '' });
     });
   }, [turn, actions]);
-  return lastPreview.turn === turn ? lastPreview : NOTHING;
+  return lastPreview.turn === turn ? lastPreview : NO_PREVIEW;
 }
 
-const NOTHING = { preview: null, problem: '' };
+const NO_PREVIEW = { preview: null, problem: '' };
 
-function replacedWords(preview: RevertPreview, words: IWords): string {
-  const turns = laterTurns(preview);
+function replacementSentence(preview: RevertPreview, words: IWords): string {
+  const turns = laterTurnCount(preview);
   const files = changedFiles(preview).length;
   if (turns === 0 && files === 0) {
     return words.__('Its answer goes when it is sent.');
   }
-  const later = words._n('%1 later turn', '%1 later turns', turns);
-  const changed = words._n('%1 file', '%1 files', files);
+  const turnsText = words._n('%1 later turn', '%1 later turns', turns);
+  const filesText = words._n('%1 file', '%1 files', files);
   return turns === 0
-    ? words.__('Its answer and %1 go when it is sent.', changed)
+    ? words.__('Its answer and %1 go when it is sent.', filesText)
     : files === 0
-      ? words.__('Its answer and %1 go when it is sent.', later)
-      : words.__('%1 and %2 go when it is sent.', later, changed);
+      ? words.__('Its answer and %1 go when it is sent.', turnsText)
+      : words.__('%1 and %2 go when it is sent.', turnsText, filesText);
 }

@@ -97,13 +97,13 @@ export function GettingStarted() {
   );
 }
 
-interface IPlainProps {
+interface INoticeTextProps {
   children: string;
   action?: string;
   onAction?: () => void;
 }
 
-function NoticeText({ children, action, onAction }: IPlainProps) {
+function NoticeText({ children, action, onAction }: INoticeTextProps) {
   return (
     <div className="plm-Panel-notice" role="status">
       <p>{children}</p>

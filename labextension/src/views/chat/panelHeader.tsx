@@ -28,19 +28,19 @@ interface IPanelHeaderProps {
 export function PanelHeader(props: IPanelHeaderProps) {
   const { transcript, view, onView, children } = props;
   const { Icon, words } = useHost();
-  const turn = useTurnActions();
-  const isChoosing = view === 'sessions';
-  const button = useRef<HTMLButtonElement>(null);
+  const turnActions = useTurnActions();
+  const isChoosingSession = view === 'sessions';
+  const buttonRef = useRef<HTMLButtonElement>(null);
   const { session } = transcript;
   const title = session?.title ?? '';
   const close = () => {
     onView(null);
-    button.current?.focus();
+    buttonRef.current?.focus();
   };
   const focusComposer = () => {
     onView(null);
     // After choosing a session the user wants to write in it.
-    button.current
+    buttonRef.current
       ?.closest('.plm-Panel')
       ?.querySelector<HTMLElement>('.plm-Composer-field')
       ?.focus();
@@ -51,19 +51,19 @@ export function PanelHeader(props: IPanelHeaderProps) {
         <h2 className="plm-Panel-title">
           <button
             type="button"
-            ref={button}
+            ref={buttonRef}
             className="plm-Panel-sessions"
-            aria-expanded={isChoosing}
+            aria-expanded={isChoosingSession}
             title={words.__('Sessions')}
             onClick={() => {
-              onView(isChoosing ? null : 'sessions');
+              onView(isChoosingSession ? null : 'sessions');
             }}
           >
             <span className="plm-Panel-name" dir="auto">
               {sessionTitle(title, words)}
             </span>
             <span className="plm-Disclosure-caret" aria-hidden="true">
-              <Icon name={isChoosing ? 'unfold' : 'fold'} />
+              <Icon name={isChoosingSession ? 'unfold' : 'fold'} />
             </span>
           </button>
         </h2>
@@ -73,7 +73,7 @@ export function PanelHeader(props: IPanelHeaderProps) {
           <OutlinedButton
             className="plm-Stop"
             onClick={() => {
-              turn.stop();
+              turnActions.stop();
             }}
           >
             <Icon name="stopped" />
@@ -81,30 +81,30 @@ export function PanelHeader(props: IPanelHeaderProps) {
           </OutlinedButton>
         )}
       </div>
-      {isChoosing ? (
+      {isChoosingSession ? (
         <SessionList
-          current={session?.id ?? ''}
+          currentId={session?.id ?? ''}
           onClose={close}
           onChosen={focusComposer}
         />
       ) : view === 'share' && session !== undefined ? (
         <SharePage
           session={session.id}
-          shared={session.share !== undefined}
+          isShared={session.share !== undefined}
           onBack={focusComposer}
           onChanged={ignoreChange}
         />
       ) : (
         <ContextWindow
           transcript={transcript}
-          pinned={view === 'window'}
+          isPinned={view === 'window'}
           onPin={pinned => {
             onView(pinned ? 'window' : null);
           }}
         />
       )}
-      {!isChoosing && session?.forked_from !== undefined && (
-        <ForkedBranches key={session.id} session={session.id} />
+      {!isChoosingSession && session?.forked_from !== undefined && (
+        <CompareBranchesButton key={session.id} session={session.id} />
       )}
     </div>
   );
@@ -116,13 +116,13 @@ function ignoreChange(): void {
 }
 
 /** Draws a button that shows a fork beside what it was forked from. */
-function ForkedBranches({ session }: { session: string }) {
+function CompareBranchesButton({ session }: { session: string }) {
   const { words } = useHost();
   const [open, setOpen] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
+  const buttonRef = useRef<HTMLButtonElement>(null);
   const close = () => {
     setOpen(false);
-    button.current?.focus();
+    buttonRef.current?.focus();
   };
   return (
     <div
@@ -136,7 +136,7 @@ function ForkedBranches({ session }: { session: string }) {
     >
       <button
         type="button"
-        ref={button}
+        ref={buttonRef}
         className="plm-Link"
         aria-expanded={open}
         onClick={() => {

@@ -4,7 +4,7 @@ import type { ITranscript } from '../../state/store/transcript';
 import { useHost, type IWords } from '../host';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 
-/** Draws the icon and the word; nothing while the session is idle. */
+/** Draws the activity as an icon and a word; nothing while the session is idle. */
 export function SessionActivity({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const { asks, questions, status } = transcript;

@@ -7,33 +7,33 @@ import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { TodoItems } from '../controls/todoList';
 
-interface IPutAway {
+interface ITodoListState {
   isAway: boolean;
-  putAway: (isAway: boolean) => void;
+  setAway: (isAway: boolean) => void;
 }
 
 interface ITodoProps {
   transcript: ITranscript;
-  putAway: IPutAway;
+  listState: ITodoListState;
 }
 
-/** Draws the line; nothing if there is no list, or all of it is done and the turn is over. */
+/** Draws the todo list as a line that opens; nothing if there is no list, or all of it is done and the turn is over. */
 export function TodoStrip(props: ITodoProps) {
   const {
     transcript,
-    putAway: { isAway, putAway }
+    listState: { isAway, setAway }
   } = props;
   const { Icon, words } = useHost();
   const { todos } = transcript;
-  const next = currentTodo(todos);
-  if (isAway || !isWorkedOn(transcript)) {
+  const currentItem = currentTodo(todos);
+  if (isAway || !hasTodosInWork(transcript)) {
     return null;
   }
   const head = (
     <>
-      <Progress transcript={transcript} />
-      {next !== undefined && (
-        <span className="plm-Strip-next">{next.content}</span>
+      <TodoProgress transcript={transcript} />
+      {currentItem !== undefined && (
+        <span className="plm-Strip-next">{currentItem.content}</span>
       )}
     </>
   );
@@ -50,7 +50,7 @@ export function TodoStrip(props: ITodoProps) {
           'Put the todo list away, until there is another; the sign beside the title brings it back'
         )}
         onClick={() => {
-          putAway(true);
+          setAway(true);
         }}
       >
         <Icon name="failed" />
@@ -63,26 +63,26 @@ export function TodoStrip(props: ITodoProps) {
 export function TodoChip(props: ITodoProps) {
   const {
     transcript,
-    putAway: { isAway, putAway }
+    listState: { isAway, setAway }
   } = props;
   const { words } = useHost();
   const { all, done } = todoProgress(transcript.todos);
-  return isAway && isWorkedOn(transcript) ? (
+  return isAway && hasTodosInWork(transcript) ? (
     <button
       type="button"
       className="plm-TodoChip"
       aria-label={words.__('Show the todo list: %1 of %2 done', done, all)}
       title={words.__('Show the todo list')}
       onClick={() => {
-        putAway(false);
+        setAway(false);
       }}
     >
-      <Progress transcript={transcript} />
+      <TodoProgress transcript={transcript} />
     </button>
   ) : null;
 }
 
-function Progress({ transcript }: { transcript: ITranscript }) {
+function TodoProgress({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const { all, done } = todoProgress(transcript.todos);
   return (
@@ -99,7 +99,7 @@ function Progress({ transcript }: { transcript: ITranscript }) {
   );
 }
 
-function isWorkedOn(transcript: ITranscript): boolean {
+function hasTodosInWork(transcript: ITranscript): boolean {
   const { todos } = transcript;
   return (
     todoProgress(todos).all > 0 &&
@@ -115,25 +115,28 @@ const AWAY_PREFIX = 'jupyter-palimpsest:todos-put-away:';
  *
  * Progress changes no list: it comes back when its items are others.
  */
-export function usePutAway({ session, todos }: ITranscript): IPutAway {
+export function useTodoListState({
+  session,
+  todos
+}: ITranscript): ITodoListState {
   const key = AWAY_PREFIX + (session?.id ?? '');
-  const list = JSON.stringify(todos.map(({ content }) => content));
-  const [lastPutAway, setLastPutAway] = useState<{
+  const listJson = JSON.stringify(todos.map(({ content }) => content));
+  const [lastAway, setLastAway] = useState<{
     key: string;
     list: string | null;
   }>({ key: '', list: null });
-  const putAwayList =
-    lastPutAway.key === key ? lastPutAway.list : storedList(key);
-  if (lastPutAway.key !== key) {
-    setLastPutAway({ key, list: putAwayList });
+  const awayListJson =
+    lastAway.key === key ? lastAway.list : storedListJson(key);
+  if (lastAway.key !== key) {
+    setLastAway({ key, list: awayListJson });
   }
   return {
-    isAway: putAwayList === list,
-    putAway: isAway => {
-      setLastPutAway({ key, list: isAway ? list : null });
+    isAway: awayListJson === listJson,
+    setAway: isAway => {
+      setLastAway({ key, list: isAway ? listJson : null });
       try {
         if (isAway) {
-          sessionStorage.setItem(key, list);
+          sessionStorage.setItem(key, listJson);
         } else {
           sessionStorage.removeItem(key);
         }
@@ -144,7 +147,7 @@ export function usePutAway({ session, todos }: ITranscript): IPutAway {
   };
 }
 
-function storedList(key: string): string | null {
+function storedListJson(key: string): string | null {
   try {
     return sessionStorage.getItem(key);
   } catch {

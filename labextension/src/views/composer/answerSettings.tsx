@@ -15,7 +15,7 @@ interface IAnswerSettingsProps {
   onTrusted: () => void;
   readOnly: boolean;
   session?: SessionInfo;
-  stepping: boolean;
+  isStepMode: boolean;
 }
 
 /** Returns the choices, requested again when the key changes, and a function that requests them. */
@@ -37,12 +37,12 @@ export function useChoices(key: string): [Choices | null, () => void] {
 
 /** Draws the agent and model that will answer, and lets the user choose others. */
 export function AnswerSettings(props: IAnswerSettingsProps) {
-  const { choices, drafts, onTrusted, readOnly, session, stepping } = props;
+  const { choices, drafts, onTrusted, readOnly, session, isStepMode } = props;
   const { words } = useHost();
   if (readOnly) {
     return null;
   }
-  const { chosen } = drafts.draft;
+  const { chosen: chosenOptions } = drafts.draft;
   return (
     <>
       <TrustPrompt untrusted={choices?.untrusted ?? []} onTrusted={onTrusted} />
@@ -50,32 +50,32 @@ export function AnswerSettings(props: IAnswerSettingsProps) {
         <Picker
           label={words.__('Agent')}
           prefix={words.__('agent:')}
-          value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
+          value={chosenOptions.agent ?? session?.agent ?? choices?.agent ?? ''}
           options={(choices?.agents ?? []).map(({ name, description }) => ({
             value: name,
             about: description
           }))}
           onChoose={agent => {
-            drafts.choose({ ...chosen, agent });
+            drafts.chooseOptions({ ...chosenOptions, agent });
           }}
         />
         <PermissionMode
           session={session}
           choices={choices}
-          stepping={stepping}
+          isStepMode={isStepMode}
         />
         <Picker
           label={words.__('Model')}
-          value={modelOf(chosen, session, choices)}
+          value={modelIdOf(chosenOptions, session, choices)}
           options={(choices?.models ?? []).map(({ id, window, because }) => ({
             value: id,
             about: /^\d/.test(window)
               ? words.__('%1 tokens · %2', window, because)
               : words.__('%1 · %2', window, because)
           }))}
-          isFree
+          acceptsOthers
           onChoose={name => {
-            drafts.choose({ ...chosen, model: name });
+            drafts.chooseOptions({ ...chosenOptions, model: name });
           }}
         />
       </span>
@@ -84,14 +84,14 @@ export function AnswerSettings(props: IAnswerSettingsProps) {
 }
 
 /** Returns the id of the model that would answer; empty while it is not known. */
-export function modelOf(
-  chosen: IPromptOptions,
+export function modelIdOf(
+  options: IPromptOptions,
   session: SessionInfo | undefined,
   choices: Choices | null
 ): string {
   const { model } = session ?? {};
   return (
-    chosen.model ??
+    options.model ??
     (model && `${model.provider}/${model.name}`) ??
     choices?.model ??
     ''

@@ -1,7 +1,7 @@
 /** The files attached to a prompt that is not sent yet. */
 import type { Attachment } from '../../protocol/generated';
 import { visibleText } from '../../state/text/visibleText';
-import { fileNote, type KnownFiles } from './pastedFiles';
+import { fileNote, type FileDescriptions } from './pastedFiles';
 import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 
@@ -9,10 +9,10 @@ import { useHost } from '../host';
 export function AttachmentChips(props: {
   files: readonly Attachment[];
   /** The kernel's descriptions of the files, by their URL. */
-  known?: KnownFiles;
+  descriptions?: FileDescriptions;
   onLeaveOut?: (index: number) => void;
 }) {
-  const { files, known, onLeaveOut } = props;
+  const { files, descriptions, onLeaveOut } = props;
   const { words } = useHost();
   return files.length === 0 ? null : (
     <ul
@@ -21,13 +21,13 @@ export function AttachmentChips(props: {
     >
       {files.map(({ filename, mime, url }, index) => {
         const name = visibleText(filename ?? mime);
-        const file = known?.get(url);
-        const note = fileNote(file, words);
+        const description = descriptions?.get(url);
+        const note = fileNote(description, words);
         return (
           <li
             key={index}
             className="plm-Chip plm-MentionChip"
-            data-stays={file?.unseen === true ? true : undefined}
+            data-stays={description?.unseen === true ? true : undefined}
           >
             <span>{name}</span>
             {note !== '' && <span className="plm-Muted"> · {note}</span>}

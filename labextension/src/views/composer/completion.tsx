@@ -30,7 +30,7 @@ type IWord =
   | {
       sign: '/' | '@';
       /** The text between the sign and the caret. */
-      typed: string;
+      typedText: string;
       start: number;
       end: number;
     }
@@ -38,9 +38,9 @@ type IWord =
 
 /** A mention up to the caret; a cell's has a space in it. */
 const MENTION = /(^|[\s(])@((?:cell|out)[ \t]+\d*|\S*)$/;
-const WHOLE = /^@(?:(?:cell|out)[ \t]+\d+|\S*)/;
+const WHOLE_MENTION = /^@(?:(?:cell|out)[ \t]+\d+|\S*)/;
 /** Matches punctuation behind a name. */
-const STOPS = /[.,;:!?)\]}'"]+$/;
+const END_PUNCTUATION = /[.,;:!?)\]}'"]+$/;
 
 /** Returns the word at the caret if it begins with the sign of a command or a mention. */
 export function wordAt(text: string, caret: number): IWord | null {
@@ -55,10 +55,10 @@ export function wordAt(text: string, caret: number): IWord | null {
     return null;
   }
   const mentionEnd = mention
-    ? start + (WHOLE.exec(text.slice(start))?.[0].length ?? 0)
+    ? start + (WHOLE_MENTION.exec(text.slice(start))?.[0].length ?? 0)
     : 0;
   const end = Math.max(caret + text.slice(caret).search(/\s|$/), mentionEnd);
-  return { sign, typed: before.slice(start + 1), start, end };
+  return { sign, typedText: before.slice(start + 1), start, end };
 }
 
 /** Returns the options for a word by kind; none if it is complete. */
@@ -69,15 +69,15 @@ export function optionGroups(
   commands: ISlashCommands,
   words: IWords
 ): IOptionGroup[] {
-  const { sign, typed } = word;
+  const { sign, typedText } = word;
   const groups =
     sign === '/'
-      ? commandGroups(typed, choices, commands.builtIn, words)
+      ? commandGroups(typedText, choices, commands.builtIn, words)
       : sign === ''
-        ? argumentGroups(typed, commands.arguments, words)
-        : mentionGroups(typed, rows, choices, words);
+        ? argumentGroups(typedText, commands.arguments, words)
+        : mentionGroups(typedText, rows, choices, words);
   const [option, ...others] = groups.flatMap(group => group.options);
-  return option?.value === typed && others.length === 0 ? [] : groups;
+  return option?.value === typedText && others.length === 0 ? [] : groups;
 }
 
 /** Returns the text with the word completed, and the new caret position. */
@@ -95,29 +95,29 @@ interface ICompletion {
   options: readonly IOption[];
   sign: IWord['sign'];
   /** The index of the option that Enter takes; -1 where it sends, until one is chosen. */
-  at: number;
+  activeIndex: number;
   id: string;
-  take: (option: IOption) => void;
+  takeOption: (option: IOption) => void;
 }
 
 /** Returns a reference for the place at which the caret stands once a text that was written is drawn. */
 export function useNextCaret(
-  field: RefObject<HTMLTextAreaElement | null>,
+  fieldRef: RefObject<HTMLTextAreaElement | null>,
   text: string
 ): MutableRefObject<number | null> {
   const caretRef = useRef<number | null>(null);
   useLayoutEffect(() => {
     if (caretRef.current !== null) {
-      field.current?.setSelectionRange(caretRef.current, caretRef.current);
+      fieldRef.current?.setSelectionRange(caretRef.current, caretRef.current);
       caretRef.current = null;
     }
-  }, [field, text]);
+  }, [fieldRef, text]);
   return caretRef;
 }
 
 /** Returns the open list, or null, and what the text field needs for it. */
 export function useCompletion(
-  field: RefObject<HTMLTextAreaElement | null>,
+  fieldRef: RefObject<HTMLTextAreaElement | null>,
   text: string,
   write: (text: string, caret: number) => void,
   word: IWord | null,
@@ -127,28 +127,33 @@ export function useCompletion(
 ) {
   const id = useId();
   const { words } = useHost();
-  const [chosen, setChosen] = useState({ of: 'nothing', at: 0 });
-  const [closedAt, setClosedAt] = useState(-1);
-  const caretRef = useNextCaret(field, text);
+  const [chosen, setChosen] = useState({ wordText: 'nothing', index: 0 });
+  const [closedStart, setClosedStart] = useState(-1);
+  const caretRef = useNextCaret(fieldRef, text);
   const start = word?.start ?? -1;
-  if (closedAt !== -1 && closedAt !== start) {
-    setClosedAt(-1);
+  if (closedStart !== -1 && closedStart !== start) {
+    setClosedStart(-1);
   }
   const groups =
-    word === null || closedAt === start
+    word === null || closedStart === start
       ? []
       : optionGroups(word, choices, rows, commands, words);
   const options = groups.flatMap(group => group.options);
   const isOpen = word !== null && options.length > 0;
-  const of = word === null ? '' : word.sign + word.typed;
+  const wordText = word === null ? '' : word.sign + word.typedText;
   // What may follow a command need not: Enter sends it as it is.
-  const first = word?.sign === '' && word.typed === '' ? -1 : 0;
-  const at = chosen.of === of ? Math.min(chosen.at, options.length - 1) : first;
+  const defaultIndex = word?.sign === '' && word.typedText === '' ? -1 : 0;
+  const activeIndex =
+    chosen.wordText === wordText
+      ? Math.min(chosen.index, options.length - 1)
+      : defaultIndex;
   // A name that is written out is sent by Enter, also before a full stop; a chosen one is taken.
-  const isWritten =
-    chosen.of !== of &&
-    options.some(({ value }) => value === word?.typed.replace(STOPS, ''));
-  const take = ({ value }: IOption) => {
+  const isWrittenOut =
+    chosen.wordText !== wordText &&
+    options.some(
+      ({ value }) => value === word?.typedText.replace(END_PUNCTUATION, '')
+    );
+  const takeOption = ({ value }: IOption) => {
     if (word !== null) {
       const completed = withCompletion(text, word, value);
       caretRef.current = completed.caret;
@@ -166,23 +171,24 @@ export function useCompletion(
     if (!isOpen || !isPlain) {
       return false;
     }
-    const option = options[event.key === 'Tab' ? Math.max(at, 0) : at];
+    const option =
+      options[event.key === 'Tab' ? Math.max(activeIndex, 0) : activeIndex];
     const steps: Partial<Record<string, number>> = {
       ArrowDown: 1,
       ArrowUp: -1
     };
     const step = steps[event.key];
     if (step !== undefined) {
-      const from = at === -1 && step === -1 ? 0 : at;
-      const next = (from + step + options.length) % options.length;
-      setChosen({ of, at: next });
+      const fromIndex = activeIndex === -1 && step === -1 ? 0 : activeIndex;
+      const nextIndex = (fromIndex + step + options.length) % options.length;
+      setChosen({ wordText, index: nextIndex });
     } else if (event.key === 'Escape') {
-      setClosedAt(start);
+      setClosedStart(start);
     } else if (
       option !== undefined &&
-      (event.key === 'Tab' || (event.key === 'Enter' && !isWritten))
+      (event.key === 'Tab' || (event.key === 'Enter' && !isWrittenOut))
     ) {
-      take(option);
+      takeOption(option);
     } else {
       return false;
     }
@@ -190,7 +196,7 @@ export function useCompletion(
     return true;
   };
   const list: ICompletion | null = isOpen
-    ? { groups, options, sign: word.sign, at, id, take }
+    ? { groups, options, sign: word.sign, activeIndex, id, takeOption }
     : null;
   return { list, onKey };
 }
@@ -198,24 +204,26 @@ export function useCompletion(
 /** Draws the list above the text field. */
 export function Completions({ list }: { list: ICompletion }) {
   const { words } = useHost();
-  const { at, groups, id, sign } = list;
-  const rows = useRef<HTMLDivElement>(null);
-  const count = countOf(list);
+  const { activeIndex, groups, id, sign } = list;
+  const listboxRef = useRef<HTMLDivElement>(null);
+  const suggestionCount = optionCount(list);
   useLayoutEffect(() => {
-    const box = rows.current;
+    const box = listboxRef.current;
     const row = box?.querySelector('[aria-selected="true"]');
     if (box && row instanceof HTMLElement) {
       const { offsetTop, offsetHeight } = row;
       const lowest = offsetTop + offsetHeight - box.clientHeight;
       // Above the first option stands the name of its kind.
       box.scrollTop =
-        at <= 0 ? 0 : Math.max(Math.min(box.scrollTop, offsetTop), lowest);
+        activeIndex <= 0
+          ? 0
+          : Math.max(Math.min(box.scrollTop, offsetTop), lowest);
     }
-  }, [at, count]);
+  }, [activeIndex, suggestionCount]);
   return (
     <div className="plm-Picker-list plm-Completions" data-sign={sign}>
       <div
-        ref={rows}
+        ref={listboxRef}
         id={id}
         role="listbox"
         // A list that scrolls can be reached by keys other than those of the prompt, too.
@@ -239,22 +247,23 @@ export function Completions({ list }: { list: ICompletion }) {
 /** Tells a screen reader how many options there are; it is there before they are, or it would not be read. */
 export function CompletionStatus({ list }: { list: ICompletion | null }) {
   const { words } = useHost();
-  const count = list === null ? 0 : countOf(list);
+  const suggestionCount = list === null ? 0 : optionCount(list);
   return (
     <span className="plm-Hidden" role="status">
-      {count > 0 && words._n('%1 suggestion', '%1 suggestions', count)}
+      {suggestionCount > 0 &&
+        words._n('%1 suggestion', '%1 suggestions', suggestionCount)}
     </span>
   );
 }
 
-function countOf({ groups }: ICompletion): number {
+function optionCount({ groups }: ICompletion): number {
   return groups.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** Draws the options of one kind. */
 function Group({ list, group }: { list: ICompletion; group: IOptionGroup }) {
   const { words } = useHost();
-  const { at, sign, take } = list;
+  const { activeIndex, sign, takeOption } = list;
   const { name, count, options } = group;
   return (
     <div role="group" aria-label={name}>
@@ -272,7 +281,7 @@ function Group({ list, group }: { list: ICompletion; group: IOptionGroup }) {
             key={option.value}
             id={id}
             role="option"
-            aria-selected={index === at}
+            aria-selected={index === activeIndex}
             aria-label={sign + option.value}
             aria-describedby={option.about === '' ? undefined : `${id}-about`}
             className="plm-Sessions-row"
@@ -280,7 +289,7 @@ function Group({ list, group }: { list: ICompletion; group: IOptionGroup }) {
               event.preventDefault();
             }}
             onClick={() => {
-              take(option);
+              takeOption(option);
             }}
           >
             <span className="plm-Sessions-title">{sign + option.value}</span>{' '}
@@ -308,7 +317,9 @@ export function listAttributes(list: ICompletion | null) {
     'aria-haspopup': 'listbox' as const,
     'aria-controls': list?.id,
     'aria-activedescendant':
-      list === null || list.at === -1 ? undefined : optionId(list, list.at)
+      list === null || list.activeIndex === -1
+        ? undefined
+        : optionId(list, list.activeIndex)
   };
 }
 

@@ -9,7 +9,7 @@ import {
 import type { SessionInfo } from '../../protocol/generated';
 import { OutlinedButton } from '../controls/buttons';
 import { useHost } from '../host';
-import { AnswerSettings, modelOf, useChoices } from './answerSettings';
+import { AnswerSettings, modelIdOf, useChoices } from './answerSettings';
 import {
   Completions,
   CompletionStatus,
@@ -44,7 +44,7 @@ interface IComposerProps {
   sendKey: SendKey;
   session?: SessionInfo;
   /** Whether step mode is on: each request waits until it is let go. */
-  stepping: boolean;
+  isStepMode: boolean;
   /** Called with what a typed command answered, and with null when something is sent. */
   onAnswered: (answer: ICommandAnswer | null) => void;
 }
@@ -57,15 +57,19 @@ export function Composer({
   readOnly,
   sendKey,
   session,
-  stepping,
+  isStepMode,
   onAnswered
 }: IComposerProps) {
   const { words } = useHost();
   const prompts = usePromptActions();
   const opener = useSessionOpener();
-  const notebook = useNotebookActions();
-  const { text: draft, chosen, replaced } = drafts.draft;
-  const field = useRef<HTMLTextAreaElement>(null);
+  const notebookActions = useNotebookActions();
+  const {
+    text: draft,
+    chosen: chosenOptions,
+    replaced: replacedTurn
+  } = drafts.draft;
+  const fieldRef = useRef<HTMLTextAreaElement>(null);
   const hintId = useId();
   const mentionsId = useId();
   const [caret, setCaret] = useState<number | null>(null);
@@ -73,12 +77,12 @@ export function Composer({
     caret === null || readOnly
       ? null
       : (wordAt(draft, caret) ?? argumentAt(draft, caret));
-  const agent = chosen.agent ?? session?.agent;
+  const agent = chosenOptions.agent ?? session?.agent;
   const mention = word?.sign === '@' ? word : null;
   const rows = useMentionRows(
     draftKey,
     mention?.start ?? null,
-    mention?.typed ?? '',
+    mention?.typedText ?? '',
     agent
   );
   const previews = useMentionPreviews(draftKey, readOnly ? '' : draft, agent);
@@ -88,11 +92,11 @@ export function Composer({
   );
   const commands = useSlashCommands(draftKey, readOnly ? '' : draft, caret);
   const { list, onKey } = useCompletion(
-    field,
+    fieldRef,
     draft,
-    (text, at) => {
+    (text, newCaret) => {
       drafts.write(text);
-      setCaret(at);
+      setCaret(newCaret);
     },
     word,
     choices,
@@ -100,64 +104,64 @@ export function Composer({
     commands
   );
   // A word that is still being completed names nothing yet.
-  const typed =
+  const openWord =
     list !== null && word !== null ? draft.slice(word.start, word.end) : '';
-  const chips = previews.filter(
-    ({ state, text }) => state !== 'unknown' || text !== typed
+  const shownPreviews = previews.filter(
+    ({ state, text }) => state !== 'unknown' || text !== openWord
   );
   useLayoutEffect(() => {
-    const area = field.current;
-    if (area !== null) {
-      area.style.height = 'auto';
-      area.style.height = `${area.scrollHeight + 2}px`;
+    const textArea = fieldRef.current;
+    if (textArea !== null) {
+      textArea.style.height = 'auto';
+      textArea.style.height = `${textArea.scrollHeight + 2}px`;
     }
   }, [draft, draftKey]);
-  const nextCaretRef = useNextCaret(field, draft);
-  const history = usePromptHistory(draftKey, draft, (text, at) => {
+  const nextCaretRef = useNextCaret(fieldRef, draft);
+  const history = usePromptHistory(draftKey, draft, (text, newCaret) => {
     drafts.write(text);
-    nextCaretRef.current = at;
+    nextCaretRef.current = newCaret;
   });
-  const form = useRef<HTMLFormElement>(null);
-  const pasted = usePastedFiles(
-    form,
+  const formRef = useRef<HTMLFormElement>(null);
+  const pastedFiles = usePastedFiles(
+    formRef,
     drafts,
-    { model: modelOf(chosen, session, choices), agent },
+    { model: modelIdOf(chosenOptions, session, choices), agent },
     readOnly,
-    mention => {
-      const { value, selectionStart } = field.current ?? EMPTY_FIELD;
-      const [text, at] = withMention(value, selectionStart, mention);
+    mentionText => {
+      const { value, selectionStart } = fieldRef.current ?? EMPTY_FIELD;
+      const [text, newCaret] = withMention(value, selectionStart, mentionText);
       drafts.write(text);
-      nextCaretRef.current = at;
+      nextCaretRef.current = newCaret;
     }
   );
   const send = () => {
     const text = draft.trim();
-    if (text === '' || readOnly || pasted.focusUndecided()) {
+    if (text === '' || readOnly || pastedFiles.focusUndecided()) {
       return;
     }
     drafts.end();
-    history.sent(text);
+    history.noteSent(text);
     onAnswered(null);
-    const sent =
-      replaced === undefined
-        ? prompts.send(text, chosen)
-        : prompts.replace(replaced, text, chosen);
-    sent.then(
-      typed => {
-        if (typed !== null) {
-          const { agent, model } = typed;
+    const answerPromise =
+      replacedTurn === undefined
+        ? prompts.send(text, chosenOptions)
+        : prompts.replace(replacedTurn, text, chosenOptions);
+    answerPromise.then(
+      answer => {
+        if (answer !== null) {
+          const { agent, model } = answer;
           // What was chosen and attached goes with the prompt after the command.
-          drafts.keep({
-            ...chosen,
+          drafts.addOptions({
+            ...chosenOptions,
             ...(agent && { agent }),
             ...(model && { model })
           });
-          onAnswered({ ...typed, command: text });
+          onAnswered({ ...answer, command: text });
         }
       },
       () => {
         // The panel shows the error; the draft is restored.
-        drafts.giveBack(text, chosen, replaced);
+        drafts.giveBack(text, chosenOptions, replacedTurn);
       }
     );
   };
@@ -171,7 +175,7 @@ export function Composer({
     }
     if (event.key === 'Escape') {
       event.preventDefault();
-      notebook.focus();
+      notebookActions.focus();
     } else if (event.key === 'Enter' && isSendKey(event, sendKey)) {
       event.preventDefault();
       send();
@@ -185,10 +189,10 @@ export function Composer({
   };
   return (
     <form
-      ref={form}
+      ref={formRef}
       className="plm-Composer"
-      data-over={pasted.isOver}
-      {...pasted.handlers}
+      data-over={pastedFiles.isDraggedOver}
+      {...pastedFiles.handlers}
       onSubmit={event => {
         event.preventDefault();
         send();
@@ -197,10 +201,11 @@ export function Composer({
       {list !== null && <Completions list={list} />}
       <CompletionStatus list={list} />
       <span className="plm-Hidden" role="status">
-        {history.shown !== '' && words.__('Earlier prompt: %1', history.shown)}
+        {history.shownPrompt !== '' &&
+          words.__('Earlier prompt: %1', history.shownPrompt)}
       </span>
       <textarea
-        ref={field}
+        ref={fieldRef}
         className="plm-Field plm-Composer-field"
         dir="auto"
         rows={1}
@@ -217,7 +222,7 @@ export function Composer({
         readOnly={readOnly}
         value={draft}
         onChange={event => {
-          history.edited();
+          history.noteEdit();
           drafts.write(event.target.value);
           setCaret(event.target.selectionStart);
         }}
@@ -229,17 +234,19 @@ export function Composer({
         }}
         onKeyDown={onKeyDown}
       />
-      <MentionChips previews={chips} id={mentionsId} />
+      <MentionChips previews={shownPreviews} id={mentionsId} />
       <AttachmentChips
-        files={filesOf(chosen)}
-        known={pasted.known}
+        files={filesOf(chosenOptions)}
+        descriptions={pastedFiles.descriptions}
         onLeaveOut={leftOut => {
-          const files = filesOf(chosen).filter((_, index) => index !== leftOut);
-          drafts.choose({ ...chosen, files });
-          field.current?.focus();
+          const files = filesOf(chosenOptions).filter(
+            (_, index) => index !== leftOut
+          );
+          drafts.chooseOptions({ ...chosenOptions, files });
+          fieldRef.current?.focus();
         }}
       />
-      <PastedFilesStatus pasted={pasted} />
+      <PastedFilesStatus pasted={pastedFiles} />
       {!readOnly && <OperationButtons key={draftKey} />}
       <span className="plm-Composer-foot">
         <span
@@ -262,7 +269,7 @@ export function Composer({
           drafts={drafts}
           readOnly={readOnly}
           session={session}
-          stepping={stepping}
+          isStepMode={isStepMode}
         />
         {readOnly && session?.parent_id !== undefined && (
           <OutlinedButton
@@ -291,16 +298,16 @@ const EMPTY_FIELD = { value: '', selectionStart: 0 };
 /** Returns a text with a mention at a place, between spaces, and the place behind it. */
 function withMention(
   text: string,
-  at: number,
+  caret: number,
   mention: string
 ): [string, number] {
-  const before = text.slice(0, at);
-  const gap = before === '' || /\s$/.test(before) ? '' : ' ';
-  const start = `${before}${gap}${mention} `;
-  return [start + text.slice(at).trimStart(), start.length];
+  const before = text.slice(0, caret);
+  const space = before === '' || /\s$/.test(before) ? '' : ' ';
+  const textBehind = `${before}${space}${mention} `;
+  return [textBehind + text.slice(caret).trimStart(), textBehind.length];
 }
 
 function isSendKey(event: KeyboardEvent, sendKey: SendKey): boolean {
-  const accel = event.ctrlKey || event.metaKey;
-  return sendKey === 'Enter' ? !event.shiftKey && !event.altKey : accel;
+  const hasAccelKey = event.ctrlKey || event.metaKey;
+  return sendKey === 'Enter' ? !event.shiftKey && !event.altKey : hasAccelKey;
 }

@@ -19,14 +19,14 @@ export function MentionChips(props: {
       hidden={previews.length === 0}
     >
       {previews.map(preview => {
-        const [what, note, isSent] = chipTexts(preview, words);
+        const [mentionText, note, isSent] = chipTexts(preview, words);
         return (
           <li
             key={preview.text}
             className="plm-Chip plm-MentionChip"
             data-stays={isSent ? undefined : true}
           >
-            <span>{what}</span>
+            <span>{mentionText}</span>
             {note !== '' && <span className="plm-Muted"> · {note}</span>}
           </li>
         );
@@ -40,21 +40,21 @@ function chipTexts(
   preview: MentionPreview,
   words: IWords
 ): [string, string, boolean] {
-  const what = mentionName(preview, words);
+  const mentionText = mentionName(preview, words);
   const { state, text, tokens } = preview;
   switch (state) {
     case 'sent':
       return [
-        what,
+        mentionText,
         tokens === undefined ? '' : words.__('~%1 tokens', shortCount(tokens)),
         true
       ];
     case 'uncounted':
-      return [what, words.__('counted when it is sent'), true];
+      return [mentionText, words.__('counted when it is sent'), true];
     case 'busy':
-      return [what, words.__('counted when the cell has ended'), true];
+      return [mentionText, words.__('counted when the cell has ended'), true];
     case 'asks':
-      return [what, words.__('you are asked first'), true];
+      return [mentionText, words.__('you are asked first'), true];
     case 'unknown':
       return [missingName(preview, words), '', false];
     case 'hidden':

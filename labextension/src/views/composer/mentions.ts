@@ -14,7 +14,7 @@ import { runAfter } from '../dom/effects';
 /** Options of one kind, under its name. */
 export interface IOptionGroup {
   name: string;
-  /** How many there are; only the first of them are shown. */
+  /** How many options match; `options` holds the first of them. */
   count: number;
   options: readonly IMentionOption[];
 }
@@ -27,7 +27,7 @@ interface IMentionOption extends IOption {
 type OptionKind = MentionRow['kind'] | 'agent';
 
 /** The order of the groups, where nothing else decides. */
-const KINDS: readonly OptionKind[] = [
+const KIND_ORDER: readonly OptionKind[] = [
   'error',
   'variable',
   'cell',
@@ -36,45 +36,45 @@ const KINDS: readonly OptionKind[] = [
   'agent'
 ];
 /** The maximum number of options in a group beside others, and of one that stands alone. */
-const SHOWN_BESIDE = 8;
-const SHOWN_ALONE = 60;
+const MAX_BESIDE_OTHERS = 8;
+const MAX_ALONE = 60;
 
 /** Milliseconds without a key before the kernel is asked. */
-export const PAUSE_MS = 200;
+export const TYPING_PAUSE_MS = 200;
 /** Milliseconds after which it is asked again for what it could not count while a cell ran. */
-export const BUSY_MS = 3000;
+export const BUSY_RETRY_MS = 3000;
 
 /**
- * Returns the places of the words that have the typed letters in their order: first the very word, then
+ * Returns the indexes of the words that have the typed letters in their order: first the very word, then
  * those that begin so. The kernel ranks the same (`session/prompts/mention_matches.py`).
  */
 export function rankedMatches(
   words: readonly string[],
-  typed: string
+  typedText: string
 ): number[] {
   const ranked: number[][] = [[], [], []];
-  const letters = Array.from(typed.toLowerCase());
+  const letters = Array.from(typedText.toLowerCase());
   words.forEach((word, index) => {
-    let from = 0;
-    const lower = word.toLowerCase();
+    let nextIndex = 0;
+    const lowerWord = word.toLowerCase();
     const isInOrder = letters.every(letter => {
-      from = lower.indexOf(letter, from) + 1;
-      return from > 0;
+      nextIndex = lowerWord.indexOf(letter, nextIndex) + 1;
+      return nextIndex > 0;
     });
     if (isInOrder) {
-      ranked[matchRank(word, typed)]?.push(index);
+      ranked[matchRank(word, typedText)]?.push(index);
     }
   });
   return ranked.flat();
 }
 
-function matchRank(word: string, typed: string): number {
-  return word === typed ? 0 : word.startsWith(typed) ? 1 : 2;
+function matchRank(word: string, typedText: string): number {
+  return word === typedText ? 0 : word.startsWith(typedText) ? 1 : 2;
 }
 
 /** Returns what the typed letters may mean, by kind; kinds with a better match first. */
 export function mentionGroups(
-  typed: string,
+  typedText: string,
   rows: readonly MentionRow[],
   choices: Choices | null,
   words: IWords
@@ -87,7 +87,7 @@ export function mentionGroups(
     file: words.__('Files'),
     agent: words.__('Agents')
   };
-  const options = KINDS.map(kind =>
+  const options = KIND_ORDER.map(kind =>
     kind === 'agent'
       ? (choices?.subagents ?? []).map(({ name, description }) => ({
           value: name,
@@ -97,20 +97,20 @@ export function mentionGroups(
           .filter(row => row.kind === kind)
           .map(({ text, about, failed }) => ({ value: text, about, failed }))
   );
-  const fetched = options
+  const matchingKinds = options
     .map((kindOptions, index) => {
-      const places = rankedMatches(
+      const indexes = rankedMatches(
         kindOptions.map(({ value }) => value),
-        typed
+        typedText
       );
-      const matching = places.flatMap(index => kindOptions[index] ?? []);
-      const best = matchRank(matching[0]?.value ?? '', typed);
-      return { name: names[KINDS[index] ?? 'agent'], matching, best };
+      const matching = indexes.flatMap(index => kindOptions[index] ?? []);
+      const bestRank = matchRank(matching[0]?.value ?? '', typedText);
+      return { name: names[KIND_ORDER[index] ?? 'agent'], matching, bestRank };
     })
     .filter(({ matching }) => matching.length > 0)
-    .sort((left, right) => left.best - right.best);
-  const maxOptions = fetched.length === 1 ? SHOWN_ALONE : SHOWN_BESIDE;
-  return fetched.map(({ name, matching }) => ({
+    .sort((left, right) => left.bestRank - right.bestRank);
+  const maxOptions = matchingKinds.length === 1 ? MAX_ALONE : MAX_BESIDE_OTHERS;
+  return matchingKinds.map(({ name, matching }) => ({
     name,
     count: matching.length,
     options: matching.slice(0, maxOptions)
@@ -121,29 +121,32 @@ export function mentionGroups(
 export function useMentionRows(
   draftKey: string,
   /** Where the mention starts, or null while none is typed. */
-  start: number | null,
-  typed: string,
+  mentionStart: number | null,
+  typedText: string,
   agent: string | undefined
 ): readonly MentionRow[] {
   const prompts = usePromptActions();
-  const [fetched, setFetched] = useState<{ of: string; list: MentionList }>();
+  const [fetchedList, setFetchedList] = useState<{
+    draftKey: string;
+    list: MentionList;
+  }>();
   const [hasMore, setHasMore] = useState(false);
-  const query = hasMore ? typed : '';
+  const query = hasMore ? typedText : '';
   useEffect(() => {
-    if (start === null) {
+    if (mentionStart === null) {
       return;
     }
-    return afterPause(query === '' ? 0 : PAUSE_MS, async isWanted => {
+    return afterPause(query === '' ? 0 : TYPING_PAUSE_MS, async isWanted => {
       const list = await prompts.mentions(query, agent);
       if (list !== null && isWanted()) {
-        setFetched({ of: draftKey, list });
+        setFetchedList({ draftKey, list });
         if (query === '') {
           setHasMore(list.more === true);
         }
       }
     });
-  }, [prompts, draftKey, start, query, agent]);
-  return fetched?.of === draftKey ? fetched.list.rows : [];
+  }, [prompts, draftKey, mentionStart, query, agent]);
+  return fetchedList?.draftKey === draftKey ? fetchedList.list.rows : [];
 }
 
 /** Returns what would go along with each mention in a draft. */
@@ -153,33 +156,36 @@ export function useMentionPreviews(
   agent: string | undefined
 ): readonly MentionPreview[] {
   const prompts = usePromptActions();
-  const [fetched, setFetched] = useState<{
-    of: string;
-    all: MentionPreview[];
+  const [fetchedPreviews, setFetchedPreviews] = useState<{
+    draftKey: string;
+    previews: MentionPreview[];
   }>();
   const [askCount, setAskCount] = useState(0);
-  const isNaming = text.includes('@');
+  const hasMention = text.includes('@');
   useEffect(() => {
-    if (isNaming) {
-      return afterPause(PAUSE_MS, async isWanted => {
-        const all = await prompts.previews(text, agent);
+    if (hasMention) {
+      return afterPause(TYPING_PAUSE_MS, async isWanted => {
+        const previews = await prompts.previews(text, agent);
         if (isWanted()) {
-          setFetched({ of: draftKey, all });
+          setFetchedPreviews({ draftKey, previews });
         }
       });
     }
     return undefined;
-  }, [prompts, draftKey, text, agent, isNaming, askCount]);
-  const isBusy = fetched?.all.some(({ state }) => state === 'busy') === true;
+  }, [prompts, draftKey, text, agent, hasMention, askCount]);
+  const isBusy =
+    fetchedPreviews?.previews.some(({ state }) => state === 'busy') === true;
   useEffect(() => {
-    return isBusy && isNaming
-      ? runAfter(BUSY_MS, () => {
+    return isBusy && hasMention
+      ? runAfter(BUSY_RETRY_MS, () => {
           setAskCount(askCount + 1);
         })
       : undefined;
-  }, [isBusy, isNaming, askCount, fetched]);
-  return fetched?.of === draftKey && isNaming
-    ? fetched.all.filter(({ text: mention }) => isStillIn(text, mention))
+  }, [isBusy, hasMention, askCount, fetchedPreviews]);
+  return fetchedPreviews?.draftKey === draftKey && hasMention
+    ? fetchedPreviews.previews.filter(({ text: mention }) =>
+        isStillIn(text, mention)
+      )
     : [];
 }
 

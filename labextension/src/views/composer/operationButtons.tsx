@@ -6,7 +6,7 @@ import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { unlessGone } from '../dom/effects';
 
-/** Draws a button for each operation that has one, and what the newest said; nothing where none has. */
+/** Draws a button for each operation that has one, and the answer of the last one; nothing where none has. */
 export function OperationButtons() {
   const { words } = useHost();
   const prompts = usePromptActions();

@@ -20,7 +20,7 @@ import {
   transferredContent,
   transferredInLab,
   type IMimeData,
-  type ITransferred,
+  type ITransferredContent,
   type ITransferredFile
 } from '../dom/transferredContent';
 import { SmallButton } from '../controls/buttons';
@@ -31,26 +31,26 @@ import { useLatest } from '../dom/effects';
 /** Files with one prompt, as from Python (`session/prompts/prompt_files.py`). */
 export const MAX_FILES = 20;
 /** Bytes of one file; the kernel has the same limit (`session/prompts/pasted_files.py`). */
-export const LARGEST_BYTES = 6_000_000;
+export const MAX_FILE_BYTES = 6_000_000;
 /** How often the kernel is asked about one file, and the milliseconds between: it may just begin a session. */
 const MAX_TRIES = 4;
-const AGAIN_MS = 1000;
-/** Tokens above which a person is asked before a file goes along. */
-export const LARGE_TOKENS = 10_000;
+const RETRY_MS = 1000;
+/** Tokens of a file that goes along without a question. */
+export const MAX_UNASKED_TOKENS = 10_000;
 
 /** The kernel's descriptions of a draft's files, by their URL. */
-export type KnownFiles = ReadonlyMap<string, PastedFile>;
+export type FileDescriptions = ReadonlyMap<string, PastedFile>;
 
 interface IPastedFiles {
-  known: KnownFiles;
+  descriptions: FileDescriptions;
   /** Large files about which the person has not decided. */
   undecided: readonly PastedFile[];
   /** How many files are being read. */
-  reading: number;
+  readingCount: number;
   /** Why something was not attached, a sentence each. */
   problems: readonly string[];
   /** Whether something is dragged over the composer that would be attached. */
-  isOver: boolean;
+  isDraggedOver: boolean;
   decide(file: PastedFile, isAttached: boolean): void;
   /** Focuses the first undecided file; returns whether the prompt must wait for a decision or a file. */
   focusUndecided(): boolean;
@@ -63,22 +63,25 @@ interface IPastedFiles {
   };
 }
 
-/** Returns what is pasted and dropped into a form, and takes it into the draft. */
+/** Adds what is pasted and dropped into a form to the draft; returns its state and the handlers of the form. */
 export function usePastedFiles(
-  form: RefObject<HTMLFormElement>,
+  formRef: RefObject<HTMLFormElement>,
   drafts: IDrafts,
-  answering: { model: string; agent?: string },
+  answerer: { model: string; agent?: string },
   readOnly: boolean,
   onMention: (text: string) => void
 ): IPastedFiles {
   const { words } = useHost();
   const prompts = usePromptActions();
-  const notebook = useNotebookActions();
-  const [reading, setReading] = useState(0);
+  const notebookActions = useNotebookActions();
+  const [readingCount, setReadingCount] = useState(0);
   const [undecided, setUndecided] = useState<readonly PastedFile[]>([]);
   const [problems, setProblems] = useState<readonly string[]>([]);
-  const [isOver, setIsOver] = useState(false);
-  const { known, addFile } = useKnownFiles(drafts, answering.model);
+  const [isDraggedOver, setIsDraggedOver] = useState(false);
+  const { descriptions, addDescription } = useFileDescriptions(
+    drafts,
+    answerer.model
+  );
   const files = filesOf(drafts.draft.chosen);
 
   const attach = async (
@@ -86,21 +89,24 @@ export function usePastedFiles(
     url: string
   ): Promise<PastedFile | null> => {
     const attachment: Attachment = { mime: 'text/plain', filename: name, url };
-    const attached = await prompts.attach(attachment, answering.model);
-    if (typeof attached === 'string') {
-      setProblems(before => [...before, attached]);
+    const descriptionOrProblem = await prompts.attach(
+      attachment,
+      answerer.model
+    );
+    if (typeof descriptionOrProblem === 'string') {
+      setProblems(before => [...before, descriptionOrProblem]);
       return null;
     }
-    addFile(attached);
-    return attached;
+    addDescription(descriptionOrProblem);
+    return descriptionOrProblem;
   };
 
-  const takePath = async (path: string): Promise<PastedFile | null> => {
-    const mention = notebook.mentionOf(path);
+  const attachPath = async (path: string): Promise<PastedFile | null> => {
+    const mention = notebookActions.mentionOf(path);
     const [preview] =
       mention === null
         ? []
-        : await prompts.previews(`@${mention}`, answering.agent);
+        : await prompts.previews(`@${mention}`, answerer.agent);
     if (mention !== null && preview?.kind === 'file') {
       if (preview.state !== 'unknown') {
         onMention(`@${mention}`);
@@ -108,49 +114,54 @@ export function usePastedFiles(
       }
     }
     // Outside of the project, or with a name that no prompt can hold.
-    return attach(fileNameOf(path), await notebook.readFile(path));
+    return attach(fileNameOf(path), await notebookActions.readFile(path));
   };
 
-  const takeFile = async (file: ITransferredFile) => {
-    if (file.bytes > LARGEST_BYTES) {
+  const attachFile = async (file: ITransferredFile) => {
+    if (file.bytes > MAX_FILE_BYTES) {
       setProblems(before => [...before, tooLargeText(file, words)]);
       return null;
     }
     return attach(file.name, await file.read());
   };
 
-  const take = async ({ files: given, paths }: ITransferred) => {
-    const all = [
-      ...paths.map(path => [fileNameOf(path), () => takePath(path)] as const),
-      ...given.map(file => [file.name, () => takeFile(file)] as const)
+  const attachContent = async ({
+    files: transferredFiles,
+    paths
+  }: ITransferredContent) => {
+    const readers = [
+      ...paths.map(path => [fileNameOf(path), () => attachPath(path)] as const),
+      ...transferredFiles.map(
+        file => [file.name, () => attachFile(file)] as const
+      )
     ];
-    const room = Math.max(0, MAX_FILES - files.length - undecided.length);
+    const freeCount = Math.max(0, MAX_FILES - files.length - undecided.length);
     setProblems(
-      all.length > room
+      readers.length > freeCount
         ? [words.__('At most %1 files go with one prompt.', MAX_FILES)]
         : []
     );
-    setReading(before => before + 1);
-    const small: Attachment[] = [];
-    for (const [name, read] of all.slice(0, room)) {
-      const attached = await read().catch(() => {
+    setReadingCount(before => before + 1);
+    const attachments: Attachment[] = [];
+    for (const [name, read] of readers.slice(0, freeCount)) {
+      const description = await read().catch(() => {
         setProblems(before => [
           ...before,
           words.__('%1 cannot be read.', visibleText(name))
         ]);
         return null;
       });
-      if (attached !== null && attached.tokens > LARGE_TOKENS) {
-        setUndecided(before => [...before, attached]);
-      } else if (attached !== null) {
-        small.push(attached.attachment);
+      if (description !== null && description.tokens > MAX_UNASKED_TOKENS) {
+        setUndecided(before => [...before, description]);
+      } else if (description !== null) {
+        attachments.push(description.attachment);
       }
     }
-    drafts.keep({ files: small });
-    setReading(before => before - 1);
+    drafts.addOptions({ files: attachments });
+    setReadingCount(before => before - 1);
   };
-  useDragsHere(form, readOnly, setIsOver, content => {
-    void take(content);
+  useLabDrags(formRef, readOnly, setIsDraggedOver, content => {
+    void attachContent(content);
   });
 
   const onTransfer = (
@@ -161,26 +172,26 @@ export function usePastedFiles(
     if (!readOnly && content.files.length > 0) {
       event.preventDefault();
       event.stopPropagation();
-      void take(content);
+      void attachContent(content);
     }
   };
   return {
-    known,
+    descriptions,
     undecided,
-    reading,
+    readingCount,
     problems,
-    isOver,
+    isDraggedOver,
     decide: (file, isAttached) => {
       setUndecided(before => before.filter(other => other !== file));
       if (isAttached) {
-        drafts.keep({ files: [file.attachment] });
+        drafts.addOptions({ files: [file.attachment] });
       }
     },
     focusUndecided: () => {
-      form.current
+      formRef.current
         ?.querySelector<HTMLElement>('.plm-LargeFile button')
         ?.focus();
-      return reading > 0 || undecided.length > 0;
+      return readingCount > 0 || undecided.length > 0;
     },
     forgetProblems: () => {
       setProblems([]);
@@ -193,14 +204,14 @@ export function usePastedFiles(
         if (!readOnly && holdsFiles(event.dataTransfer)) {
           event.preventDefault();
           event.dataTransfer.dropEffect = 'copy';
-          setIsOver(true);
+          setIsDraggedOver(true);
         }
       },
       onDragLeave: () => {
-        setIsOver(false);
+        setIsDraggedOver(false);
       },
       onDrop: event => {
-        setIsOver(false);
+        setIsDraggedOver(false);
         if (holdsFiles(event.dataTransfer)) {
           // Even what is refused must not make the browser leave the page.
           event.preventDefault();
@@ -211,109 +222,118 @@ export function usePastedFiles(
   };
 }
 
-/** Asks the kernel about the files of a draft that are not known yet, such as after a reload or for another model. */
-function useKnownFiles(
+/** Returns the kernel’s descriptions of a draft’s files, asked for where they are missing: after a reload, or for another model. */
+function useFileDescriptions(
   drafts: IDrafts,
   model: string
-): { known: KnownFiles; addFile: (file: PastedFile) => void } {
+): {
+  descriptions: FileDescriptions;
+  addDescription: (file: PastedFile) => void;
+} {
   const prompts = usePromptActions();
-  const [filesByModel, setFilesByModel] = useState<
+  const [descriptionsByKey, setDescriptionsByKey] = useState<
     ReadonlyMap<string, PastedFile>
   >(new Map());
-  const undecided = useRef(new Map<string, number>());
-  const waiting = useRef(new Set<string>());
+  const triesByKey = useRef(new Map<string, number>());
+  const askedKeys = useRef(new Set<string>());
   const [, askAgain] = useState(0);
-  const addFile = (file: PastedFile, url = file.attachment.url) => {
-    undecided.current.set(`${model} ${url}`, MAX_TRIES);
-    setFilesByModel(before => new Map(before).set(`${model} ${url}`, file));
+  const addDescription = (file: PastedFile, url = file.attachment.url) => {
+    triesByKey.current.set(`${model} ${url}`, MAX_TRIES);
+    setDescriptionsByKey(before =>
+      new Map(before).set(`${model} ${url}`, file)
+    );
   };
   const files = filesOf(drafts.draft.chosen);
   useEffect(() => {
     for (const file of files) {
       const key = `${model} ${file.url}`;
-      const tries = undecided.current.get(key) ?? 0;
-      if (tries < MAX_TRIES && !waiting.current.has(key)) {
-        undecided.current.set(key, tries + 1);
-        waiting.current.add(key);
-        void prompts.attach(file, model).then(fileOrProblem => {
-          waiting.current.delete(key);
-          if (typeof fileOrProblem !== 'string') {
-            addFile(fileOrProblem, file.url);
+      const tries = triesByKey.current.get(key) ?? 0;
+      if (tries < MAX_TRIES && !askedKeys.current.has(key)) {
+        triesByKey.current.set(key, tries + 1);
+        askedKeys.current.add(key);
+        void prompts.attach(file, model).then(descriptionOrProblem => {
+          askedKeys.current.delete(key);
+          if (typeof descriptionOrProblem !== 'string') {
+            addDescription(descriptionOrProblem, file.url);
           } else {
             setTimeout(() => {
               askAgain(before => before + 1);
-            }, AGAIN_MS);
+            }, RETRY_MS);
           }
         });
       }
     }
   });
-  const known = useMemo(
+  const descriptions = useMemo(
     () =>
       new Map(
-        [...filesByModel].flatMap(([key, file]) =>
+        [...descriptionsByKey].flatMap(([key, file]) =>
           key.startsWith(`${model} `)
             ? [[key.slice(model.length + 1), file] as const]
             : []
         )
       ),
-    [filesByModel, model]
+    [descriptionsByKey, model]
   );
-  return { known, addFile };
+  return { descriptions, addDescription };
 }
 
 /** An event of JupyterLab's own drags. */
-interface IDragHere extends Event {
+interface ILabDrag extends Event {
   readonly mimeData: IMimeData;
   readonly proposedAction: string;
   dropAction: string;
 }
 
 /** Listens to drags of cells and of files from the file browser. */
-function useDragsHere(
-  form: RefObject<HTMLFormElement>,
+function useLabDrags(
+  formRef: RefObject<HTMLFormElement>,
   readOnly: boolean,
   onOver: (isOver: boolean) => void,
-  onDrop: (content: ITransferred) => void
+  onDrop: (content: ITransferredContent) => void
 ): void {
-  const newest = useLatest({ readOnly, onOver, onDrop });
+  const latestHandlers = useLatest({ readOnly, onOver, onDrop });
   useEffect(() => {
-    const node = form.current;
-    const listen = (event: Event) => {
-      const drag = event as IDragHere;
-      const now = newest.current;
-      if (now.readOnly || !isAttachable(drag.mimeData)) {
+    const node = formRef.current;
+    const handleDrag = (event: Event) => {
+      const drag = event as ILabDrag;
+      const handlers = latestHandlers.current;
+      if (handlers.readOnly || !isAttachable(drag.mimeData)) {
         return;
       }
       drag.preventDefault();
       drag.stopPropagation();
-      now.onOver(drag.type === 'lm-dragenter' || drag.type === 'lm-dragover');
+      handlers.onOver(
+        drag.type === 'lm-dragenter' || drag.type === 'lm-dragover'
+      );
       // What is dragged stays where it is, whatever its source proposes.
       drag.dropAction =
         drag.type === 'lm-dragleave' ? 'none' : drag.proposedAction;
       if (drag.type === 'lm-drop') {
-        now.onDrop(transferredInLab(drag.mimeData));
+        handlers.onDrop(transferredInLab(drag.mimeData));
       }
     };
-    const listening = new AbortController();
-    for (const type of DRAGS) {
-      node?.addEventListener(type, listen, { signal: listening.signal });
+    const listenerController = new AbortController();
+    for (const type of DRAG_EVENTS) {
+      node?.addEventListener(type, handleDrag, {
+        signal: listenerController.signal
+      });
     }
     return () => {
-      listening.abort();
+      listenerController.abort();
     };
-  }, [form, newest]);
+  }, [formRef, latestHandlers]);
 }
 
-const DRAGS = ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop'];
+const DRAG_EVENTS = ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop'];
 
-/** Draws what is asked about large files, and why something was not attached. */
+/** Draws a question about each large file, and why something was not attached. */
 export function PastedFilesStatus({ pasted }: { pasted: IPastedFiles }) {
   const { words } = useHost();
   return (
     <>
       <span className="plm-Hidden" role="status">
-        {pasted.reading > 0 && words.__('Reading what was pasted')}
+        {pasted.readingCount > 0 && words.__('Reading what was pasted')}
       </span>
       {pasted.undecided.map(file => (
         <LargeFile
@@ -389,6 +409,6 @@ function tooLargeText(
     '%1 has %2 MB; at most %3 MB can be attached. Put it into the project’s folder and name it with @.',
     visibleText(name),
     (bytes / 1_000_000).toFixed(1),
-    LARGEST_BYTES / 1_000_000
+    MAX_FILE_BYTES / 1_000_000
   );
 }

@@ -14,7 +14,7 @@ import { usePermissionActions } from '../actions/permissions';
 import { unlessGone } from '../dom/effects';
 
 /** The mode in which every change needs an approval. */
-export const ASK = 'ask';
+export const ASK_MODE = 'ask';
 
 /** Returns the mode of a session; before its first turn the configured one. */
 export function modeOf(
@@ -22,7 +22,7 @@ export function modeOf(
   choices: Choices | null
 ): string {
   const sessionMode = session?.mode ?? '';
-  return sessionMode === '' ? (choices?.mode ?? ASK) : sessionMode;
+  return sessionMode === '' ? (choices?.mode ?? ASK_MODE) : sessionMode;
 }
 
 /** Draws the mode as a chip; a chosen mode applies from the next call on. */
@@ -30,9 +30,9 @@ export function PermissionMode(props: {
   session: SessionInfo | undefined;
   choices: Choices | null;
   /** Whether each request waits until it is let go. */
-  stepping: boolean;
+  isStepMode: boolean;
 }) {
-  const { session, choices, stepping } = props;
+  const { session, choices, isStepMode } = props;
   const { words } = useHost();
   const permissions = usePermissionActions();
   const mode = modeOf(session, choices);
@@ -42,18 +42,18 @@ export function PermissionMode(props: {
         label={words.__('Permission mode')}
         value={mode}
         nameOf={value => modeName(value, words)}
-        chip={value =>
-          value === ASK ? words.__('asks first') : modeName(value, words)
+        chipTextOf={value =>
+          value === ASK_MODE ? words.__('asks first') : modeName(value, words)
         }
-        state={stepping ? words.__('step by step') : ''}
+        state={isStepMode ? words.__('step by step') : ''}
         options={(choices?.modes ?? []).map(({ name, description }) => ({
           value: name,
           about: description
         }))}
         foot={
           <>
-            <StepModeSwitch on={stepping} />
-            <AlwaysAllowed />
+            <StepModeSwitch isOn={isStepMode} />
+            <Approvals />
           </>
         }
         onChoose={name => {
@@ -65,13 +65,13 @@ export function PermissionMode(props: {
 }
 
 /** Draws the approvals, each with a button to revoke it. */
-function AlwaysAllowed() {
+function Approvals() {
   const { words } = useHost();
   const permissions = usePermissionActions();
   const [approvals, setApprovals] = useState<readonly ApprovalRow[] | null>(
     null
   );
-  const title = useId();
+  const titleId = useId();
   useEffect(
     () => unlessGone(permissions.approvals(), setApprovals),
     [permissions]
@@ -83,8 +83,8 @@ function AlwaysAllowed() {
     return null;
   }
   return (
-    <div className="plm-Approvals" role="group" aria-labelledby={title}>
-      <p className="plm-Approvals-title" id={title}>
+    <div className="plm-Approvals" role="group" aria-labelledby={titleId}>
+      <p className="plm-Approvals-title" id={titleId}>
         {words.__('Always allowed')}
       </p>
       {approvals.length === 0 && (
@@ -139,9 +139,9 @@ export function TrustPrompt(props: {
   const { untrusted, onTrusted } = props;
   const { words } = useHost();
   const permissions = usePermissionActions();
-  const [hidden, setHidden] = useState('');
+  const [dismissedText, setDismissedText] = useState('');
   const untrustedText = untrusted.join('\n');
-  if (untrustedText === '' || untrustedText === hidden) {
+  if (untrustedText === '' || untrustedText === dismissedText) {
     return null;
   }
   return (
@@ -172,7 +172,7 @@ export function TrustPrompt(props: {
         </OutlinedButton>
         <OutlinedButton
           onClick={() => {
-            setHidden(untrustedText);
+            setDismissedText(untrustedText);
           }}
         >
           {words.__('Not now')}

@@ -10,17 +10,17 @@ import { usePromptActions } from '../actions/prompts';
 
 /** A walk through earlier prompts. */
 interface IWalk {
-  /** The place in the list; 0 is the newest. */
-  at: number;
+  /** The index in the list; 0 is the newest. */
+  index: number;
   /** The draft that was being typed. */
   draft: string;
   /** The prompt that is shown. */
-  shown: string;
+  shownPrompt: string;
 }
 
 /** The part of the list that was received so far. */
 interface IPromptList {
-  of: string;
+  draftKey: string;
   prompts: string[];
   /** The end of the last page; null if there is none behind it, undefined before the first. */
   cursor: string | null | undefined;
@@ -28,13 +28,13 @@ interface IPromptList {
 
 interface IPromptHistory {
   /** The earlier prompt in the field; empty where a draft is in it. */
-  shown: string;
+  shownPrompt: string;
   /** Handles a key; returns whether it was used. */
   onKey(event: KeyboardEvent<HTMLTextAreaElement>): boolean;
   /** Notes what was typed over an earlier prompt, which is a draft from then on. */
-  edited(): void;
+  noteEdit(): void;
   /** Notes a prompt that was sent. */
-  sent(text: string): void;
+  noteSent(text: string): void;
 }
 
 /** Returns the history for a text field; it begins anew with another session. */
@@ -44,68 +44,69 @@ export function usePromptHistory(
   write: (text: string, caret: number) => void
 ): IPromptHistory {
   const actions = usePromptActions();
-  const listed = useRef<IPromptList>({
-    of: '',
+  const loadedList = useRef<IPromptList>({
+    draftKey: '',
     prompts: [],
     cursor: undefined
   });
   /** Commands that were typed in this page, which are in no log, and drafts; the newest first. */
   const pagePrompts = useRef<string[]>([]);
-  const questionNumber = useRef(0);
-  const [walk, setWalk] = useState<(IWalk & { of: string }) | null>(null);
+  const requestNumber = useRef(0);
+  const [walk, setWalk] = useState<(IWalk & { draftKey: string }) | null>(null);
   const currentWalk =
-    walk !== null && walk.of === draftKey && walk.shown === text ? walk : null;
+    walk !== null && walk.draftKey === draftKey && walk.shownPrompt === text
+      ? walk
+      : null;
   const allPrompts = (): string[] => {
-    const { of, prompts } = listed.current;
-    return [
-      ...new Set([...pagePrompts.current, ...(of === draftKey ? prompts : [])])
-    ];
+    const list = loadedList.current;
+    const loadedPrompts = list.draftKey === draftKey ? list.prompts : [];
+    return [...new Set([...pagePrompts.current, ...loadedPrompts])];
   };
-  const load = async (): Promise<void> => {
-    const { cursor } = listed.current;
+  const loadPage = async (): Promise<void> => {
+    const { cursor } = loadedList.current;
     if (cursor === null) {
       return;
     }
     const page: ListedPrompts | null = await actions.history(cursor);
-    const later = listed.current;
-    if (later.of === draftKey && later.cursor === cursor) {
-      later.prompts.push(...(page?.prompts ?? []));
-      later.cursor = page?.cursor ?? null;
+    const listNow = loadedList.current;
+    if (listNow.draftKey === draftKey && listNow.cursor === cursor) {
+      listNow.prompts.push(...(page?.prompts ?? []));
+      listNow.cursor = page?.cursor ?? null;
     }
   };
-  const show = (at: number, draft: string) => {
-    const olderPrompt = allPrompts()[at];
+  const showPrompt = (index: number, draft: string) => {
+    const olderPrompt = allPrompts()[index];
     if (olderPrompt !== undefined) {
-      setWalk({ of: draftKey, at, draft, shown: olderPrompt });
+      setWalk({ draftKey, index, draft, shownPrompt: olderPrompt });
       write(olderPrompt, 0);
     }
   };
   const showOlder = async () => {
-    const question = ++questionNumber.current;
-    const at = currentWalk === null ? 0 : currentWalk.at + 1;
+    const ownRequest = ++requestNumber.current;
+    const index = currentWalk === null ? 0 : currentWalk.index + 1;
     const draft = currentWalk?.draft ?? text;
     if (currentWalk === null) {
       // Cells may have asked since, so each walk begins with a new list.
-      listed.current = { of: draftKey, prompts: [], cursor: undefined };
+      loadedList.current = { draftKey, prompts: [], cursor: undefined };
     }
-    while (allPrompts()[at] === undefined) {
-      const { of, cursor } = listed.current;
-      if (of !== draftKey || cursor === null) {
+    while (allPrompts()[index] === undefined) {
+      const list = loadedList.current;
+      if (list.draftKey !== draftKey || list.cursor === null) {
         return; // another session came meanwhile, or there are no more
       }
-      await load();
+      await loadPage();
     }
-    if (question === questionNumber.current) {
-      show(at, draft);
+    if (ownRequest === requestNumber.current) {
+      showPrompt(index, draft);
     }
   };
   const restoreDraft = (draft: string) => {
-    questionNumber.current += 1;
+    requestNumber.current += 1;
     setWalk(null);
     write(draft, draft.length);
   };
   return {
-    shown: currentWalk?.shown ?? '',
+    shownPrompt: currentWalk?.shownPrompt ?? '',
     onKey: event => {
       const { key, currentTarget: field } = event;
       const { selectionStart, selectionEnd, value } = field;
@@ -125,10 +126,10 @@ export function usePromptHistory(
         currentWalk !== null &&
         !value.slice(selectionEnd).includes('\n')
       ) {
-        if (currentWalk.at === 0) {
+        if (currentWalk.index === 0) {
           restoreDraft(currentWalk.draft);
         } else {
-          show(currentWalk.at - 1, currentWalk.draft);
+          showPrompt(currentWalk.index - 1, currentWalk.draft);
         }
       } else if (key === 'Escape' && currentWalk !== null) {
         restoreDraft(currentWalk.draft);
@@ -138,18 +139,18 @@ export function usePromptHistory(
       event.preventDefault();
       return true;
     },
-    edited: () => {
-      questionNumber.current += 1;
+    noteEdit: () => {
+      requestNumber.current += 1;
       if (currentWalk !== null && currentWalk.draft.trim() !== '') {
         // The draft before is the newest of the list, so that it is found again.
         pagePrompts.current.unshift(currentWalk.draft);
       }
       setWalk(null);
     },
-    sent: sent => {
-      questionNumber.current += 1;
-      if (sent.startsWith('/')) {
-        pagePrompts.current.unshift(sent);
+    noteSent: sentText => {
+      requestNumber.current += 1;
+      if (sentText.startsWith('/')) {
+        pagePrompts.current.unshift(sentText);
       }
       setWalk(null);
     }

@@ -10,7 +10,7 @@ import { Disclosure } from '../controls/disclosure';
 import { PromptText } from '../controls/promptText';
 import { useHost } from '../host';
 import { AttachmentChips } from './attachmentChips';
-import { chosenFor, filesOf } from '../drafts/drafts';
+import { queuedPromptOptions, filesOf } from '../drafts/drafts';
 
 interface IQueuedPromptsProps {
   transcript: ITranscript;
@@ -24,26 +24,26 @@ interface IQueuedPromptsProps {
 /** Prompts that were given back, so that a panel that is opened again does not repeat them. */
 const GIVEN_BACK = new WeakSet<PromptAdmitted>();
 
-/** Draws the line, and gives the prompts back that a stop withdrew. */
+/** Draws the waiting prompts as a line that opens, and gives the prompts back that a stop withdrew. */
 export function QueuedPrompts(props: IQueuedPromptsProps) {
   const { transcript, readOnly, onEdit, onStopped } = props;
   const { words } = useHost();
   const { inbox, stopped } = transcript;
   useEffect(() => {
-    const returned = stopped.filter(
+    const returnedPrompts = stopped.filter(
       prompt => isReturned(prompt) && !GIVEN_BACK.has(prompt) && !readOnly
     );
-    if (returned.length > 0) {
-      returned.forEach(prompt => GIVEN_BACK.add(prompt));
+    if (returnedPrompts.length > 0) {
+      returnedPrompts.forEach(prompt => GIVEN_BACK.add(prompt));
       onStopped(
-        returned.map(({ text }) => text).join('\n\n'),
-        optionsOf(returned)
+        returnedPrompts.map(({ text }) => text).join('\n\n'),
+        mergedOptions(returnedPrompts)
       );
     }
   }, [stopped, readOnly, onStopped]);
   const prompts = inSendingOrder(inbox);
-  const [next] = prompts;
-  if (next === undefined) {
+  const [nextPrompt] = prompts;
+  if (nextPrompt === undefined) {
     return null;
   }
   const head = (
@@ -51,12 +51,12 @@ export function QueuedPrompts(props: IQueuedPromptsProps) {
       <span className="plm-Strip-count">
         {words._n('1 waiting', '%1 waiting', prompts.length)}
       </span>
-      {next.delivery === 'steer' && (
+      {nextPrompt.delivery === 'steer' && (
         <span className="plm-Strip-count">
           {words.__('goes with the next request')}
         </span>
       )}
-      <bdi className="plm-Strip-next">{next.text}</bdi>
+      <bdi className="plm-Strip-next">{nextPrompt.text}</bdi>
     </>
   );
   return (
@@ -66,8 +66,8 @@ export function QueuedPrompts(props: IQueuedPromptsProps) {
           <li key={prompt.prompt_id}>
             <QueuedPrompt
               prompt={prompt}
-              place={index + 1}
-              running={isBusy(transcript)}
+              number={index + 1}
+              isTurnRunning={isBusy(transcript)}
               onEdit={onEdit}
             />
           </li>
@@ -80,13 +80,13 @@ export function QueuedPrompts(props: IQueuedPromptsProps) {
 /** Draws a prompt that waits, with its actions. */
 function QueuedPrompt(props: {
   prompt: PromptAdmitted;
-  /** Its place in the order of sending, from 1. */
-  place: number;
+  /** The prompt's number in the order of sending, from 1. */
+  number: number;
   /** Whether a turn runs, which the prompt could join. */
-  running: boolean;
+  isTurnRunning: boolean;
   onEdit: IQueuedPromptsProps['onEdit'];
 }) {
-  const { prompt, place: index, running, onEdit } = props;
+  const { prompt, number, isTurnRunning, onEdit } = props;
   const { words } = useHost();
   const actions = usePromptActions();
   const { prompt_id, text, delivery } = prompt;
@@ -94,10 +94,10 @@ function QueuedPrompt(props: {
     <div
       className="plm-QueuedPrompt"
       role="group"
-      aria-label={words.__('Waiting prompt %1', index)}
+      aria-label={words.__('Waiting prompt %1', number)}
     >
       <PromptText text={text} />
-      <AttachmentChips files={filesOf(chosenFor(prompt))} />
+      <AttachmentChips files={filesOf(queuedPromptOptions(prompt))} />
       <p className="plm-TurnPrompt-source">
         {delivery === 'steer' && (
           <span>{words.__('goes with the next request')}</span>
@@ -120,7 +120,7 @@ function QueuedPrompt(props: {
         >
           {words.__('withdraw')}
         </LinkButton>
-        {delivery === 'queue' && running && (
+        {delivery === 'queue' && isTurnRunning && (
           <LinkButton
             onClick={() => {
               actions.sendNow(prompt);
@@ -135,9 +135,11 @@ function QueuedPrompt(props: {
 }
 
 /** Returns the options of several prompts that become one: the newest choice of each, and all files. */
-function optionsOf(prompts: readonly PromptAdmitted[]): IPromptOptions {
-  return prompts.map(chosenFor).reduce<IPromptOptions>((merged, options) => {
-    const files = [...filesOf(merged), ...filesOf(options)];
-    return { ...merged, ...options, ...(files.length > 0 ? { files } : {}) };
-  }, {});
+function mergedOptions(prompts: readonly PromptAdmitted[]): IPromptOptions {
+  return prompts
+    .map(queuedPromptOptions)
+    .reduce<IPromptOptions>((merged, options) => {
+      const files = [...filesOf(merged), ...filesOf(options)];
+      return { ...merged, ...options, ...(files.length > 0 ? { files } : {}) };
+    }, {});
 }

@@ -13,7 +13,7 @@ import { unlessGone } from '../dom/effects';
 const ARGUMENT = /^\s*\/([\w-]+)[^\S\n]+(?:\S+[^\S\n]+)*(\S*)$/;
 
 /** The maximum number of shown words behind a command. */
-const MAX_SHOWN = 60;
+const MAX_ARGUMENTS = 60;
 
 /** The slash commands that the kernel offers. */
 export interface ISlashCommands {
@@ -22,10 +22,10 @@ export interface ISlashCommands {
   arguments: readonly string[];
 }
 
-/** A word at the caret; what stands behind a command has no sign. */
+/** The word at the caret behind a command; it has no sign. */
 export interface IArgumentWord {
   sign: '';
-  typed: string;
+  typedText: string;
   start: number;
   end: number;
 }
@@ -36,55 +36,61 @@ export function argumentAt(text: string, caret: number): IArgumentWord | null {
   if (match === null) {
     return null;
   }
-  const typed = match[2] ?? '';
+  const typedText = match[2] ?? '';
   const end = caret + text.slice(caret).search(/\s|$/);
-  return { sign: '', typed, start: caret - typed.length, end };
+  return { sign: '', typedText, start: caret - typedText.length, end };
 }
 
 /** Returns the commands that have the typed letters in their order, the project's own and the built-in ones. */
 export function commandGroups(
-  typed: string,
+  typedText: string,
   choices: Choices | null,
   builtIn: readonly AgentChoice[],
   words: IWords
 ): IOptionGroup[] {
-  const own = choices?.commands ?? [];
-  const ownNames = new Set(own.map(({ name }) => name));
+  const projectCommands = choices?.commands ?? [];
+  const ownNames = new Set(projectCommands.map(({ name }) => name));
   // A command of the project goes before ours of the same name, as where it is sent.
-  const ourCommands = builtIn.filter(({ name }) => !ownNames.has(name));
+  const otherCommands = builtIn.filter(({ name }) => !ownNames.has(name));
   return [
-    matchingGroup(words.__('Commands of the project'), own, typed),
-    matchingGroup(words.__('Commands'), ourCommands, typed)
+    matchingGroup(
+      words.__('Commands of the project'),
+      projectCommands,
+      typedText
+    ),
+    matchingGroup(words.__('Commands'), otherCommands, typedText)
   ]
     .filter(({ count }) => count > 0)
-    .sort((left, right) => groupRank(left, typed) - groupRank(right, typed));
+    .sort(
+      (left, right) => groupRank(left, typedText) - groupRank(right, typedText)
+    );
 }
 
 /** Returns the words that may stand where the caret is. */
 export function argumentGroups(
-  typed: string,
-  all: readonly string[],
+  typedText: string,
+  argumentWords: readonly string[],
   words: IWords
 ): IOptionGroup[] {
-  const places = rankedMatches(all, typed);
-  const options = places
-    .slice(0, MAX_SHOWN)
-    .map(index => ({ value: all[index] ?? '', about: '' }));
+  const indexes = rankedMatches(argumentWords, typedText);
+  const options = indexes
+    .slice(0, MAX_ARGUMENTS)
+    .map(index => ({ value: argumentWords[index] ?? '', about: '' }));
   return options.length === 0
     ? []
-    : [{ name: words.__('What may follow'), count: places.length, options }];
+    : [{ name: words.__('What may follow'), count: indexes.length, options }];
 }
 
 function matchingGroup(
   name: string,
   commands: readonly AgentChoice[],
-  typed: string
+  typedText: string
 ): IOptionGroup {
-  const places = rankedMatches(
+  const indexes = rankedMatches(
     commands.map(command => command.name.toLowerCase()),
-    typed.toLowerCase()
+    typedText.toLowerCase()
   );
-  const options = places.flatMap(index => {
+  const options = indexes.flatMap(index => {
     const match = commands[index];
     return match === undefined
       ? []
@@ -94,9 +100,9 @@ function matchingGroup(
 }
 
 /** Returns 0 for a group whose first option begins with the typed letters, else 1. */
-function groupRank({ options }: IOptionGroup, typed: string): number {
+function groupRank({ options }: IOptionGroup, typedText: string): number {
   const [first] = options;
-  return first?.value.toLowerCase().startsWith(typed.toLowerCase()) === true
+  return first?.value.toLowerCase().startsWith(typedText.toLowerCase()) === true
     ? 0
     : 1;
 }
@@ -108,24 +114,24 @@ export function useSlashCommands(
   caret: number | null
 ): ISlashCommands {
   const prompts = usePromptActions();
-  const [match, setFetched] = useState<{
-    of: string;
+  const [fetchedCommands, setFetchedCommands] = useState<{
+    draftKey: string;
     builtIn: readonly AgentChoice[];
   }>();
   const [argumentList, setArgumentList] = useState<{
-    of: string;
-    all: readonly string[];
+    key: string;
+    words: readonly string[];
   }>();
   const isCommand = text.trimStart().startsWith('/');
   useEffect(() => {
     if (!isCommand) {
       return;
     }
-    return unlessGone(prompts.operations(), all => {
-      if (all !== null) {
+    return unlessGone(prompts.operations(), operations => {
+      if (operations !== null) {
         // A kernel of an older version lists none.
-        const { commands } = all as Partial<typeof all>;
-        setFetched({ of: draftKey, builtIn: commands ?? [] });
+        const { commands } = operations as Partial<typeof operations>;
+        setFetchedCommands({ draftKey, builtIn: commands ?? [] });
       }
     });
   }, [prompts, draftKey, isCommand]);
@@ -134,23 +140,25 @@ export function useSlashCommands(
   const argumentText =
     word === null
       ? ''
-      : text.slice(0, word.start) + (/^[^=]*=|^-/.exec(word.typed)?.[0] ?? '');
+      : text.slice(0, word.start) +
+        (/^[^=]*=|^-/.exec(word.typedText)?.[0] ?? '');
   useEffect(() => {
     if (argumentText === '') {
       return;
     }
     return unlessGone(
       prompts.commandArguments(argumentText.trimStart()),
-      all => {
-        setArgumentList({ of: draftKey + argumentText, all });
+      argumentWords => {
+        setArgumentList({ key: draftKey + argumentText, words: argumentWords });
       }
     );
   }, [prompts, draftKey, argumentText]);
   return {
-    builtIn: match?.of === draftKey ? match.builtIn : [],
+    builtIn:
+      fetchedCommands?.draftKey === draftKey ? fetchedCommands.builtIn : [],
     arguments:
-      argumentText !== '' && argumentList?.of === draftKey + argumentText
-        ? argumentList.all
+      argumentText !== '' && argumentList?.key === draftKey + argumentText
+        ? argumentList.words
         : []
   };
 }

@@ -3,7 +3,7 @@ import { useHeldRequestActions } from '../actions/heldRequests';
 import { useHost } from '../host';
 
 /** Draws the switch of a session; `%agent step` switches the same. */
-export function StepModeSwitch({ on }: { on: boolean }) {
+export function StepModeSwitch({ isOn }: { isOn: boolean }) {
   const { words } = useHost();
   const actions = useHeldRequestActions();
   if (actions === null) {
@@ -14,9 +14,9 @@ export function StepModeSwitch({ on }: { on: boolean }) {
       type="button"
       role="switch"
       className="plm-Picker-chip plm-StepModeSwitch"
-      aria-checked={on}
+      aria-checked={isOn}
       title={
-        on
+        isOn
           ? words.__(
               'Each request is held, and shown with its cost, until you send it. Switch off: requests are sent at once'
             )
@@ -25,7 +25,7 @@ export function StepModeSwitch({ on }: { on: boolean }) {
             )
       }
       onClick={() => {
-        actions.setStepMode(!on);
+        actions.setStepMode(!isOn);
       }}
     >
       <span className="plm-StepModeSwitch-track" aria-hidden="true" />

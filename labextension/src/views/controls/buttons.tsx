@@ -6,13 +6,13 @@ import { useHost } from '../host';
 function buttonWith(classes: string) {
   return function Button({
     className = '',
-    ...others
+    ...buttonProps
   }: ComponentPropsWithoutRef<'button'>) {
     return (
       <button
         type="button"
         className={`${classes} ${className}`.trimEnd()}
-        {...others}
+        {...buttonProps}
       />
     );
   };
@@ -30,37 +30,37 @@ interface ICopyButtonProps {
   /** The button's name, where the label alone does not say what is copied. */
   name?: string;
   title: string;
-  /** Returns the text. */
-  text: () => string;
+  /** Returns the text to copy. */
+  textOf: () => string;
 }
 
-/** Draws the button; nothing where nothing can be copied. */
-export function CopyButton({ label, name, title, text }: ICopyButtonProps) {
+/** Draws a button that copies a text; nothing where nothing can be copied. */
+export function CopyButton({ label, name, title, textOf }: ICopyButtonProps) {
   const { copy, words } = useHost();
-  const [result, setResult] = useState('');
+  const [resultText, setResultText] = useState('');
   return copy === undefined ? null : (
     <>
       <LinkButton
-        aria-label={result === '' ? name : undefined}
+        aria-label={resultText === '' ? name : undefined}
         title={title}
         onClick={() => {
-          copy(text()).then(
+          copy(textOf()).then(
             () => {
-              setResult(words.__('Copied'));
+              setResultText(words.__('Copied'));
             },
             () => {
-              setResult(words.__('Not copied'));
+              setResultText(words.__('Not copied'));
             }
           );
         }}
         onBlur={() => {
-          setResult('');
+          setResultText('');
         }}
       >
-        {result === '' ? label : result}
+        {resultText === '' ? label : resultText}
       </LinkButton>
       <span className="plm-Hidden" aria-live="polite">
-        {result}
+        {resultText}
       </span>
     </>
   );

@@ -38,13 +38,13 @@ export function Diff({ text }: { text: string }) {
 /** Draws how a text differs from the one before; a sentence where it does not. */
 export function TextDifference(props: {
   before: string;
-  now: string;
-  sameWords: string;
+  after: string;
+  sameText: string;
 }) {
-  const { before, now, sameWords } = props;
-  const diff = useMemo(() => lineDiff(before, now), [before, now]);
+  const { before, after, sameText } = props;
+  const diff = useMemo(() => lineDiff(before, after), [before, after]);
   return diff === '' ? (
-    <p className="plm-Muted">{sameWords}</p>
+    <p className="plm-Muted">{sameText}</p>
   ) : (
     <Diff text={diff} />
   );
@@ -58,7 +58,7 @@ export function TextEnd() {
 }
 
 /** Returns whether a diff contains the changes; one that was too long only counts lines. */
-export function showsAll(diff: string): boolean {
+export function containsChanges(diff: string): boolean {
   return diff.includes('\n@@');
 }
 
@@ -71,31 +71,36 @@ const UNKNOWN_HUNK = ['', 'Infinity', 'Infinity'];
  * a hunk names the next file: a changed line may begin in the same way.
  */
 export function groupLines(text: string): IDiffGroup[] {
-  const result: IDiffGroup[] = [];
-  let inHead = true;
-  let removed = 0;
-  let added = 0;
+  const groups: IDiffGroup[] = [];
+  let isInHead = true;
+  let oldLinesLeft = 0;
+  let newLinesLeft = 0;
   for (const line of text.replace(/\n$/, '').split('\n')) {
     const isHunk = line.startsWith('@@');
     if (isHunk) {
-      const [, before = '1', after = '1'] = HUNK.exec(line) ?? UNKNOWN_HUNK;
-      [inHead, removed, added] = [false, Number(before), Number(after)];
+      const [, oldLines = '1', newLines = '1'] =
+        HUNK.exec(line) ?? UNKNOWN_HUNK;
+      [isInHead, oldLinesLeft, newLinesLeft] = [
+        false,
+        Number(oldLines),
+        Number(newLines)
+      ];
     }
     const isMark = line.startsWith('\\');
-    const change = inHead && !isMark ? 'file' : changeOf(line);
-    if (!isHunk && !isMark && !inHead) {
-      removed -= change === 'added' ? 0 : 1;
-      added -= change === 'removed' ? 0 : 1;
-      inHead = removed <= 0 && added <= 0;
+    const change = isInHead && !isMark ? 'file' : changeOf(line);
+    if (!isHunk && !isMark && !isInHead) {
+      oldLinesLeft -= change === 'added' ? 0 : 1;
+      newLinesLeft -= change === 'removed' ? 0 : 1;
+      isInHead = oldLinesLeft <= 0 && newLinesLeft <= 0;
     }
-    const last = result.at(-1);
-    if (last?.change === change) {
-      last.text += `\n${line}`;
+    const lastGroup = groups.at(-1);
+    if (lastGroup?.change === change) {
+      lastGroup.text += `\n${line}`;
     } else {
-      result.push({ change, text: line });
+      groups.push({ change, text: line });
     }
   }
-  return result;
+  return groups;
 }
 
 function changeOf(line: string): Change {

@@ -8,14 +8,14 @@ interface IDisclosureProps {
   head: ReactNode;
   children: ReactNode;
   className: string;
-  /** Whether it is open until the user closes it. */
+  /** Whether the content is shown until the user closes it. */
   open?: boolean;
   /** The state of the line, for its colours. */
   state?: string;
-  /** The key of the line that it is. */
+  /** The key of the line that the disclosure is. */
   line?: string;
-  /** The keys of the lines in it: it opens when a reader asked for one of them. */
-  holds?: readonly string[];
+  /** The keys of the lines in the content, which opens when a reader asks for one of them. */
+  innerLines?: readonly string[];
 }
 
 /** Draws the button and, while it is open, the content. */
@@ -26,14 +26,14 @@ export function Disclosure({
   open = false,
   state,
   line,
-  holds = []
+  innerLines = []
 }: IDisclosureProps) {
   const { Icon } = useHost();
-  const [chosen, setChosen] = useChosenOpen(
-    place => place.line === line || holds.includes(place.line)
+  const [isChosenOpen, setChosenOpen] = useChosenOpen(
+    place => place.line === line || innerLines.includes(place.line)
   );
-  const isOpen = chosen ?? open;
-  const body = useId();
+  const isOpen = isChosenOpen ?? open;
+  const bodyId = useId();
   return (
     <div
       className={`plm-Disclosure ${className}`}
@@ -45,9 +45,9 @@ export function Disclosure({
         type="button"
         className="plm-Disclosure-head"
         aria-expanded={isOpen}
-        aria-controls={isOpen ? body : undefined}
+        aria-controls={isOpen ? bodyId : undefined}
         onClick={() => {
-          setChosen(!isOpen);
+          setChosenOpen(!isOpen);
         }}
       >
         {head}
@@ -56,7 +56,7 @@ export function Disclosure({
         </span>
       </button>
       {isOpen && (
-        <div className="plm-Disclosure-body" id={body}>
+        <div className="plm-Disclosure-body" id={bodyId}>
           {children}
         </div>
       )}

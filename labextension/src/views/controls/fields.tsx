@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 
 interface ISelectFieldProps {
-  /** Its name, where no text beside it is its label. */
+  /** The field's name, where no text beside the field is its label. */
   label?: string;
   value: string;
   choices: readonly (readonly [value: string, name: string])[];
@@ -33,7 +33,7 @@ interface ITickBoxProps {
   className: string;
   isTicked: boolean;
   onTick: (isTicked: boolean) => void;
-  /** What it says beside the box. */
+  /** The label beside the box. */
   children: ReactNode;
 }
 

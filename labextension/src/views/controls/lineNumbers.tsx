@@ -2,24 +2,24 @@
 import { useHost } from '../host';
 
 /** Draws both numbers with their signs; a screen reader is told in words. */
-export function LineNumbers(props: { additions: number; deletions: number }) {
+export function LineCounts(props: { additions: number; deletions: number }) {
   const { additions, deletions } = props;
   const { words } = useHost();
-  const count = (number: number) => number.toLocaleString();
+  const formatCount = (number: number) => number.toLocaleString();
   return (
     <span className="plm-Numbers">
       <span className="plm-Hidden">
         {words.__(
           'lines: %1 added, %2 removed',
-          count(additions),
-          count(deletions)
+          formatCount(additions),
+          formatCount(deletions)
         )}
       </span>
       <span aria-hidden="true" data-change="added">
-        +{count(additions)}
+        +{formatCount(additions)}
       </span>{' '}
       <span aria-hidden="true" data-change="removed">
-        −{count(deletions)}
+        −{formatCount(deletions)}
       </span>
     </span>
   );

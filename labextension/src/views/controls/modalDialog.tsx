@@ -20,18 +20,18 @@ export function ModalDialog(props: IModalDialogProps) {
   const elementRef = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
-    const node = elementRef.current;
-    const origin = document.activeElement;
+    const dialog = elementRef.current;
+    const focusedBefore = document.activeElement;
     // An older browser draws it in place.
-    if (typeof node?.showModal === 'function') {
-      node.showModal();
+    if (typeof dialog?.showModal === 'function') {
+      dialog.showModal();
     } else {
-      node?.setAttribute('open', '');
-      node?.querySelector('button')?.focus();
+      dialog?.setAttribute('open', '');
+      dialog?.querySelector('button')?.focus();
     }
     return () => {
-      if (origin instanceof HTMLElement) {
-        origin.focus({ preventScroll: true });
+      if (focusedBefore instanceof HTMLElement) {
+        focusedBefore.focus({ preventScroll: true });
       }
     };
   }, []);

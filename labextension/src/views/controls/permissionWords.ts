@@ -7,8 +7,8 @@ export function refusalText(
   refusal: ICallOutcome['refusal'],
   words: IWords
 ): string {
-  const { by = 'person', feedback = '' } = refusal ?? {};
-  switch (by) {
+  const { by: refuser = 'person', feedback = '' } = refusal ?? {};
+  switch (refuser) {
     case 'headless':
       return words.__('refused: nobody was there to ask');
     case 'rule':
@@ -23,8 +23,8 @@ export function refusalText(
         : words.__('refused: %1', feedback);
     default:
       return feedback === ''
-        ? words.__('refused by %1', by)
-        : words.__('refused by %1: %2', by, feedback);
+        ? words.__('refused by %1', refuser)
+        : words.__('refused by %1: %2', refuser, feedback);
   }
 }
 

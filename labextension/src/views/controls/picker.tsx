@@ -19,7 +19,7 @@ interface IPickerProps {
   /** Formats a value; by default the last part of its name is shown. */
   nameOf?: (value: string) => string;
   /** Formats the value on the chip, where it is shown otherwise than in the list. */
-  chip?: (value: string) => string;
+  chipTextOf?: (value: string) => string;
   /** The chip's text before the value, where there is room. */
   prefix?: string;
   /** A further state, shown behind the value; empty for none. */
@@ -27,27 +27,27 @@ interface IPickerProps {
   /** Content below the list. */
   foot?: ReactNode;
   /** Whether values outside of the list can be entered. */
-  isFree?: boolean;
+  acceptsOthers?: boolean;
   onChoose: (value: string) => void;
 }
 
-/** From this many options on, a field filters them. */
-const MIN_FILTERED = 8;
+/** With more options, a field filters them. */
+const MAX_UNFILTERED = 8;
 /** The maximum number of shown options; the field finds the others. */
-const MAX_SHOWN = 60;
+const MAX_LISTED = 60;
 
 /** Draws the chip and, while it is open, the list above it. */
 export function Picker(props: IPickerProps) {
   const { label, nameOf = fileNameOf, options, onChoose, value } = props;
-  const chipText = props.chip ?? nameOf;
+  const chipTextOf = props.chipTextOf ?? nameOf;
   const stateSuffix = (props.state ?? '') === '' ? '' : `, ${props.state}`;
   const { Icon, words } = useHost();
   const [open, setOpen] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const list = useId();
+  const buttonRef = useRef<HTMLButtonElement>(null);
+  const listId = useId();
   const close = () => {
     setOpen(false);
-    button.current?.focus();
+    buttonRef.current?.focus();
   };
   if (options.length === 0 && value === '') {
     return null;
@@ -70,11 +70,11 @@ export function Picker(props: IPickerProps) {
     >
       <button
         type="button"
-        ref={button}
+        ref={buttonRef}
         className="plm-Picker-chip"
         data-more={stateSuffix === '' ? undefined : true}
         aria-expanded={open}
-        aria-controls={open ? list : undefined}
+        aria-controls={open ? listId : undefined}
         aria-label={`${label}: ${value === '' ? words.__('default') : (props.nameOf?.(value) ?? value)}${stateSuffix}`}
         title={`${value}${stateSuffix}`}
         disabled={options.length === 0}
@@ -86,7 +86,7 @@ export function Picker(props: IPickerProps) {
           <span className="plm-Picker-prefix">{props.prefix}</span>
         )}
         <span className="plm-Picker-value">
-          {(value === '' ? '' : chipText(value)) || label}
+          {(value === '' ? '' : chipTextOf(value)) || label}
         </span>
         {stateSuffix !== '' && (
           <span className="plm-Picker-state">{stateSuffix}</span>
@@ -96,11 +96,11 @@ export function Picker(props: IPickerProps) {
         </span>
       </button>
       {open && (
-        <List
+        <OptionList
           {...props}
-          id={list}
-          onChoose={chosen => {
-            onChoose(chosen);
+          id={listId}
+          onChoose={newValue => {
+            onChoose(newValue);
             close();
           }}
         />
@@ -109,33 +109,43 @@ export function Picker(props: IPickerProps) {
   );
 }
 
-function List(props: IPickerProps & { id: string }) {
-  const { foot, isFree = false, id, label, options, onChoose, value } = props;
+function OptionList(props: IPickerProps & { id: string }) {
+  const {
+    foot,
+    acceptsOthers = false,
+    id,
+    label,
+    options,
+    onChoose,
+    value
+  } = props;
   const { words } = useHost();
-  const [searched, setSearched] = useState('');
-  const matches = matchingOptions(options, searched);
-  const typed = searched.trim();
+  const [query, setQuery] = useState('');
+  const matches = matchingOptions(options, query);
+  const typedValue = query.trim();
   const isNew =
-    isFree && typed.includes('/') && options.every(o => o.value !== typed);
+    acceptsOthers &&
+    typedValue.includes('/') &&
+    options.every(o => o.value !== typedValue);
   return (
     <div className="plm-Picker-list" id={id} role="group" aria-label={label}>
-      {(isFree || options.length > MIN_FILTERED) && (
+      {(acceptsOthers || options.length > MAX_UNFILTERED) && (
         <input
           className="plm-Field"
           autoFocus
           aria-label={words.__('Find or write one')}
           placeholder={
-            isFree ? words.__('provider/name') : words.__('Find one')
+            acceptsOthers ? words.__('provider/name') : words.__('Find one')
           }
-          value={searched}
+          value={query}
           onChange={event => {
-            setSearched(event.target.value);
+            setQuery(event.target.value);
           }}
           onKeyDown={event => {
-            const first = isNew ? typed : matches[0]?.value;
-            if (event.key === 'Enter' && first !== undefined) {
+            const firstValue = isNew ? typedValue : matches[0]?.value;
+            if (event.key === 'Enter' && firstValue !== undefined) {
               event.preventDefault();
-              onChoose(first);
+              onChoose(firstValue);
             }
           }}
         />
@@ -143,13 +153,13 @@ function List(props: IPickerProps & { id: string }) {
       <ul>
         {[
           ...(isNew
-            ? [{ value: typed, about: words.__('as it is written') }]
+            ? [{ value: typedValue, about: words.__('as it is written') }]
             : []),
-          ...matches.slice(0, MAX_SHOWN)
-        ].map((option: IOption, index, shown) => (
+          ...matches.slice(0, MAX_LISTED)
+        ].map((option: IOption, index, listedOptions) => (
           <Fragment key={option.value}>
             {option.group !== undefined &&
-              option.group !== shown[index - 1]?.group && (
+              option.group !== listedOptions[index - 1]?.group && (
                 <li className="plm-Picker-group plm-Muted">{option.group}</li>
               )}
             <li>
@@ -170,11 +180,11 @@ function List(props: IPickerProps & { id: string }) {
           </Fragment>
         ))}
       </ul>
-      {matches.length > MAX_SHOWN && (
+      {matches.length > MAX_LISTED && (
         <p className="plm-Muted">
           {words.__(
             '%1 more: write some of the name.',
-            matches.length - MAX_SHOWN
+            matches.length - MAX_LISTED
           )}
         </p>
       )}
@@ -191,25 +201,25 @@ function List(props: IPickerProps & { id: string }) {
 /** Returns the options whose name has all words, then those whose description has them. */
 function matchingOptions(
   options: readonly IOption[],
-  searched: string
+  query: string
 ): IOption[] {
-  const byName = options.filter(({ value }) => hasWords(value, searched));
-  const namedOptions = new Set(byName);
-  const described = options.filter(
+  const nameMatches = options.filter(({ value }) => hasWords(value, query));
+  const namedOptions = new Set(nameMatches);
+  const aboutMatches = options.filter(
     option =>
       !namedOptions.has(option) &&
       hasWords(
         [option.value, option.about, option.group ?? ''].join(' '),
-        searched
+        query
       )
   );
-  return [...byName, ...described];
+  return [...nameMatches, ...aboutMatches];
 }
 
-function hasWords(value: string, searched: string): boolean {
-  const name = value.toLowerCase();
-  return searched
+function hasWords(value: string, query: string): boolean {
+  const lowerValue = value.toLowerCase();
+  return query
     .toLowerCase()
     .split(/\s+/)
-    .every(word => name.includes(word));
+    .every(word => lowerValue.includes(word));
 }

@@ -39,44 +39,47 @@ const HEIGHT_PX = 28;
 const WIDTH_PX = 72;
 const GAP_PX = 4;
 
-/** Draws the button where a selection ends; nothing where none is. */
+/** Draws a button that quotes the selected text, where the selection ends; nothing where none is. */
 export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
   const { words } = useHost();
-  const [place, setPlace] = useState<{ top: number; left: number } | null>(
-    null
-  );
+  const [position, setPosition] = useState<{
+    top: number;
+    left: number;
+  } | null>(null);
   useEffect(() => {
     let isDragging = false;
-    const updatePlace = () => {
-      setPlace(isDragging ? null : placeOf(quotableSelection()?.range));
+    const updatePosition = () => {
+      setPosition(
+        isDragging ? null : buttonPosition(quotableSelection()?.range)
+      );
     };
     const onDown = () => {
       isDragging = true;
     };
     const onUp = () => {
       isDragging = false;
-      updatePlace();
+      updatePosition();
     };
-    const listening = new AbortController();
-    const { signal } = listening;
-    const early = { capture: true, signal };
-    document.addEventListener('selectionchange', updatePlace, { signal });
-    document.addEventListener('scroll', updatePlace, {
-      ...early,
+    const listenerController = new AbortController();
+    const { signal } = listenerController;
+    const captureOptions = { capture: true, signal };
+    document.addEventListener('selectionchange', updatePosition, { signal });
+    document.addEventListener('scroll', updatePosition, {
+      ...captureOptions,
       passive: true
     });
-    document.addEventListener('pointerdown', onDown, early);
-    document.addEventListener('pointerup', onUp, early);
-    document.addEventListener('pointercancel', onUp, early);
+    document.addEventListener('pointerdown', onDown, captureOptions);
+    document.addEventListener('pointerup', onUp, captureOptions);
+    document.addEventListener('pointercancel', onUp, captureOptions);
     return () => {
-      listening.abort();
+      listenerController.abort();
     };
   }, []);
-  return place === null ? null : (
+  return position === null ? null : (
     <button
       type="button"
       className="plm-Quote"
-      style={place}
+      style={position}
       title={words.__('Quote the selected text in your prompt')}
       // A press would end the selection, and hide the button before it is clicked.
       onPointerDown={event => {
@@ -87,7 +90,7 @@ export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
       }}
       onClick={() => {
         const text = selectedText();
-        setPlace(null);
+        setPosition(null);
         if (text !== '') {
           onQuote(text);
         }
@@ -99,17 +102,21 @@ export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
 }
 
 /** Returns where the button stands: below the end of the selection, or above it at the end of the page. */
-function placeOf(
+function buttonPosition(
   range: Range | undefined
 ): { top: number; left: number } | null {
-  const last = [...(range?.getClientRects() ?? [])].at(-1);
-  if (last === undefined || last.bottom < 0 || last.top > window.innerHeight) {
+  const lastBox = [...(range?.getClientRects() ?? [])].at(-1);
+  if (
+    lastBox === undefined ||
+    lastBox.bottom < 0 ||
+    lastBox.top > window.innerHeight
+  ) {
     return null;
   }
-  const below = last.bottom + GAP_PX;
-  const isLow = below + HEIGHT_PX > window.innerHeight;
+  const topBelow = lastBox.bottom + GAP_PX;
+  const isLow = topBelow + HEIGHT_PX > window.innerHeight;
   return {
-    top: isLow ? Math.max(0, last.top - GAP_PX - HEIGHT_PX) : below,
-    left: Math.max(0, Math.min(last.right, window.innerWidth - WIDTH_PX))
+    top: isLow ? Math.max(0, lastBox.top - GAP_PX - HEIGHT_PX) : topBelow,
+    left: Math.max(0, Math.min(lastBox.right, window.innerWidth - WIDTH_PX))
   };
 }

@@ -13,7 +13,7 @@ export function RejectionForm(props: {
   const { label, onSend, onBack } = props;
   const { words } = useHost();
   const [feedback, setFeedback] = useState('');
-  const field = useId();
+  const fieldId = useId();
   return (
     <form
       className="plm-Rejection"
@@ -24,9 +24,9 @@ export function RejectionForm(props: {
         onSend(feedback.trim());
       }}
     >
-      <label htmlFor={field}>{label}</label>
+      <label htmlFor={fieldId}>{label}</label>
       <input
-        id={field}
+        id={fieldId}
         className="plm-Field"
         autoFocus
         value={feedback}

@@ -17,14 +17,14 @@ export function useIsShown(test: (place: IShownPlace) => boolean): boolean {
 export function useChosenOpen(
   test: (place: IShownPlace) => boolean
 ): [boolean | null, (isOpen: boolean) => void] {
-  const [chosen, setChosen] = useState<boolean | null>(null);
+  const [isChosenOpen, setChosenOpen] = useState<boolean | null>(null);
   const isWanted = useIsShown(test);
   const [wasWanted, setWasWanted] = useState(false);
   if (isWanted !== wasWanted) {
     setWasWanted(isWanted);
     if (isWanted) {
-      setChosen(true);
+      setChosenOpen(true);
     }
   }
-  return [chosen, setChosen];
+  return [isChosenOpen, setChosenOpen];
 }

@@ -4,7 +4,7 @@ import { useHost, type IWords } from '../host';
 
 export type CallState = ICallOutcome['status'] | 'waiting';
 
-/** Draws the icon with a label for screen readers. */
+/** Draws the icon of a call's state, with a label for screen readers. */
 export function StatusIcon({ state }: { state: CallState }) {
   const { Icon, words } = useHost();
   return (

@@ -4,12 +4,12 @@ import { useEffect, useRef, type KeyboardEvent, type RefObject } from 'react';
 /** Passes a promise's result on, unless the returned cleanup function is called before. */
 export function unlessGone<T>(
   result: Promise<T>,
-  use: (value: T) => void
+  onValue: (value: T) => void
 ): () => void {
   let isGone = false;
   void result.then(value => {
     if (!isGone) {
-      use(value);
+      onValue(value);
     }
   });
   return () => {

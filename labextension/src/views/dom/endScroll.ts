@@ -22,7 +22,7 @@ const USER_EVENTS = ['keydown', 'pointerdown', 'touchmove'] as const;
 export function useEndScroll() {
   const elementRef = useRef<HTMLDivElement>(null);
   const staysAtEnd = useRef(true);
-  const [atEnd, setAtEnd] = useState(true);
+  const [isAtEnd, setAtEnd] = useState(true);
   useEffect(() => {
     const node = elementRef.current;
     const content = node?.firstElementChild;
@@ -30,35 +30,35 @@ export function useEndScroll() {
       return;
     }
     const sizeText = () => `${node.scrollHeight} ${node.clientHeight}`;
-    let knownSize = sizeText();
-    let changedAt = 0;
-    let actedAt = 0;
+    let lastSizeText = sizeText();
+    let resizedAtMs = 0;
+    let userActedAtMs = 0;
     const onScroll = () => {
-      const now = performance.now();
+      const nowMs = performance.now();
       // During or just after a size change the browser scrolled, not the user.
       const isSettling =
-        now - changedAt < SETTLE_MS && now - actedAt > SETTLE_MS;
-      if (staysAtEnd.current && (isSettling || sizeText() !== knownSize)) {
+        nowMs - resizedAtMs < SETTLE_MS && nowMs - userActedAtMs > SETTLE_MS;
+      if (staysAtEnd.current && (isSettling || sizeText() !== lastSizeText)) {
         follow();
         return;
       }
-      staysAtEnd.current = isAtEnd(node);
+      staysAtEnd.current = isNearEnd(node);
       setAtEnd(staysAtEnd.current);
     };
     const follow = () => {
-      const now = sizeText();
-      if (now !== knownSize) {
-        knownSize = now;
-        changedAt = performance.now();
+      const newSizeText = sizeText();
+      if (newSizeText !== lastSizeText) {
+        lastSizeText = newSizeText;
+        resizedAtMs = performance.now();
       }
       if (staysAtEnd.current) {
         node.scrollTop = node.scrollHeight;
       } else {
-        setAtEnd(isAtEnd(node));
+        setAtEnd(isNearEnd(node));
       }
     };
     const onAct = () => {
-      actedAt = performance.now();
+      userActedAtMs = performance.now();
     };
     const onWheel = ({ deltaY }: WheelEvent) => {
       onAct();
@@ -66,35 +66,40 @@ export function useEndScroll() {
         staysAtEnd.current = false;
       }
     };
-    const watch =
+    const resizeObserver =
       'ResizeObserver' in window ? new ResizeObserver(follow) : null;
-    watch?.observe(content);
-    watch?.observe(node);
-    const listening = new AbortController();
-    const options = { passive: true, signal: listening.signal };
+    resizeObserver?.observe(content);
+    resizeObserver?.observe(node);
+    const listenerController = new AbortController();
+    const options = { passive: true, signal: listenerController.signal };
     node.addEventListener('scroll', onScroll, options);
     node.addEventListener('wheel', onWheel, options);
-    for (const act of USER_EVENTS) {
-      node.addEventListener(act, onAct, options);
+    for (const eventName of USER_EVENTS) {
+      node.addEventListener(eventName, onAct, options);
     }
     follow();
     return () => {
-      watch?.disconnect();
-      listening.abort();
+      resizeObserver?.disconnect();
+      listenerController.abort();
     };
   }, []);
-  const toEnd = () => {
+  const scrollToEnd = () => {
     staysAtEnd.current = true;
     elementRef.current?.scrollTo({ top: elementRef.current.scrollHeight });
     elementRef.current?.focus();
   };
   const leaveEnd = useCallback(() => {
     staysAtEnd.current = false;
-    setAtEnd(elementRef.current === null || isAtEnd(elementRef.current));
+    setAtEnd(elementRef.current === null || isNearEnd(elementRef.current));
   }, []);
-  return { place: elementRef, atEnd, toEnd, leaveEnd };
+  return {
+    elementRef,
+    isAtEnd,
+    scrollToEnd,
+    leaveEnd
+  };
 }
 
-function isAtEnd(node: HTMLElement): boolean {
+function isNearEnd(node: HTMLElement): boolean {
   return node.scrollHeight - node.scrollTop - node.clientHeight <= NEAR_PX;
 }

@@ -18,31 +18,31 @@ export function useEndsSeen(
   elementRef: RefObject<HTMLElement | null>
 ): [boolean, () => void] {
   const [isSeen, setSeen] = useState(false);
-  const watch = useRef<ReturnType<typeof watchEnds> | null>(null);
+  const watchRef = useRef<ReturnType<typeof watchEnds> | null>(null);
   useLayoutEffect(() => {
     const card = cardOf(elementRef.current);
     if (card === null) {
       return;
     }
-    watch.current = watchEnds(card, setSeen);
-    return watch.current.end;
+    watchRef.current = watchEnds(card, setSeen);
+    return watchRef.current.disconnect;
   }, [elementRef]);
   return [
     isSeen,
     () => {
-      watch.current?.show();
+      watchRef.current?.scrollToUnseen();
     }
   ];
 }
 
 /** Returns the outermost element of a question: its texts may be above it, in the card of its call. */
 function cardOf(element: HTMLElement | null): HTMLElement | null {
-  const own = element?.closest<HTMLElement>(CARD) ?? null;
-  return own?.parentElement?.closest<HTMLElement>(CARD) ?? own;
+  const ownCard = element?.closest<HTMLElement>(CARD) ?? null;
+  return ownCard?.parentElement?.closest<HTMLElement>(CARD) ?? ownCard;
 }
 
 /** Watches the texts in a card, which may be drawn later, or grow. */
-function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
+function watchEnds(card: HTMLElement, onChange: (areAllSeen: boolean) => void) {
   /** The length of each text when its end was seen. */
   const seenLengths = new WeakMap<Element, number>();
   const texts = () => [
@@ -51,13 +51,13 @@ function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
   const isEndSeen = (text: HTMLElement) =>
     needsNoScroll(text) || seenLengths.get(text) === text.textContent.length;
   const reportEndsSeen = () => {
-    onSeen(texts().every(isEndSeen));
+    onChange(texts().every(isEndSeen));
   };
   const markSeen = (text: HTMLElement) => {
     seenLengths.set(text, text.textContent.length);
     reportEndsSeen();
   };
-  const observer =
+  const endObserver =
     typeof IntersectionObserver === 'undefined'
       ? null
       : new IntersectionObserver(entries => {
@@ -71,7 +71,7 @@ function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
   const onScroll = ({ target }: Event) => {
     // Where nothing observes, the text's own position tells.
     if (
-      observer === null &&
+      endObserver === null &&
       target instanceof HTMLElement &&
       target.hasAttribute(ASKED_TEXT) &&
       target.scrollTop + target.clientHeight >= target.scrollHeight - 2
@@ -79,30 +79,30 @@ function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
       markSeen(target);
     }
   };
-  const sizes =
+  const resizeObserver =
     typeof ResizeObserver === 'undefined'
       ? null
       : new ResizeObserver(reportEndsSeen);
-  const follow = () => {
+  const observeTexts = () => {
     for (const text of texts()) {
-      sizes?.observe(text);
+      resizeObserver?.observe(text);
       const end = text.querySelector(`[${TEXT_END}]`);
       if (end !== null) {
-        observer?.observe(end);
+        endObserver?.observe(end);
       }
     }
     reportEndsSeen();
   };
-  const changes = new MutationObserver(follow);
-  changes.observe(card, {
+  const mutationObserver = new MutationObserver(observeTexts);
+  mutationObserver.observe(card, {
     childList: true,
     subtree: true,
     characterData: true
   });
   card.addEventListener('scroll', onScroll, true);
-  follow();
+  observeTexts();
   return {
-    show: () => {
+    scrollToUnseen: () => {
       const text = texts().find(element => !isEndSeen(element));
       if (text !== undefined) {
         text.scrollTop = text.scrollHeight;
@@ -112,10 +112,10 @@ function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
         text.focus({ preventScroll: true });
       }
     },
-    end: () => {
-      observer?.disconnect();
-      sizes?.disconnect();
-      changes.disconnect();
+    disconnect: () => {
+      endObserver?.disconnect();
+      resizeObserver?.disconnect();
+      mutationObserver.disconnect();
       card.removeEventListener('scroll', onScroll, true);
     }
   };

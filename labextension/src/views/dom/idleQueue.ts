@@ -1,7 +1,7 @@
-/** Runs work while the browser is idle: one job at a time, the highest order first. */
+/** Runs work while the browser is idle: one job at a time, the highest priority first. */
 
 interface IJob {
-  order: number;
+  priority: number;
   run: () => void;
 }
 
@@ -11,9 +11,9 @@ let isScheduled = false;
 /** The pause between jobs in browsers without idle callbacks, in milliseconds. */
 const PAUSE_MS = 30;
 
-/** Adds a job; those with a higher order run first. Returns a function that cancels it. */
-export function runWhenIdle(order: number, run: () => void): () => void {
-  const job = { order, run };
+/** Adds a job; those with a higher priority run first. Returns a function that cancels it. */
+export function runWhenIdle(priority: number, run: () => void): () => void {
+  const job = { priority, run };
   jobs.add(job);
   scheduleNext();
   return () => {
@@ -38,7 +38,8 @@ function runNext(): void {
   const [first, ...others] = jobs;
   if (first !== undefined) {
     const job = others.reduce(
-      (best, candidate) => (candidate.order > best.order ? candidate : best),
+      (best, candidate) =>
+        candidate.priority > best.priority ? candidate : best,
       first
     );
     jobs.delete(job);

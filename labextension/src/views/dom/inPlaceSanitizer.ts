@@ -13,20 +13,20 @@ import {
 } from './sanitizer';
 
 /** Typeset maths: by MathJax, or as MathML. */
-const MATHS = 'mjx-container, math';
+const MATHS_SELECTOR = 'mjx-container, math';
 
 /** A link to a file beside the notebook, as JupyterLab's link handler makes it. */
-const FILE_LINK =
+const FILE_LINK_SELECTOR =
   'a[data-commandlinker-command="rendermime:handle-local-link"]';
 
 /** Attributes of scroll boxes; the sanitizer removed them from untrusted content before. */
 const SCROLL_ATTRIBUTES = /^(data-(wide|scrolls)|tabindex|role|aria-label)$/;
 
 /** Attributes that JupyterLab or we add, by the element that gets them. */
-const ADDED: [string, RegExp][] = [
+const HOST_ATTRIBUTES: [string, RegExp][] = [
   ['div[data-wide], pre[data-scrolls]', SCROLL_ATTRIBUTES],
   ['a.jp-InternalAnchorLink', /^(class|target)$/],
-  [FILE_LINK, /^(data-commandlinker-(command|args)|target|href)$/],
+  [FILE_LINK_SELECTOR, /^(data-commandlinker-(command|args)|target|href)$/],
   ['a', /^(target|rel|data-(path|locator))$/],
   ['h1, h2, h3, h4, h5, h6', /^data-jupyter-id$/],
   ['span.numbering-entry', /^class$/],
@@ -34,7 +34,7 @@ const ADDED: [string, RegExp][] = [
 ];
 
 /** Attributes that maths must not have, whatever typeset it. */
-const COMMANDS =
+const ACTIVE_ATTRIBUTES =
   /^(on|data-commandlinker|formaction|action|srcset|src|slot|is|popover|name$)/i;
 const HOST_CLASSES = /^(jp-|lm-|plm-|p-)/i;
 const UNSAFE_STYLE =
@@ -49,10 +49,12 @@ export function sanitizeInPlace(
     if (!root.contains(element)) {
       continue;
     }
-    if (element.closest(MATHS) !== null) {
+    if (element.closest(MATHS_SELECTOR) !== null) {
       disarmMaths(element);
     } else if (isAllowed(element)) {
-      const hostAdditions = ADDED.filter(([place]) => element.matches(place));
+      const hostAdditions = HOST_ATTRIBUTES.filter(([selector]) =>
+        element.matches(selector)
+      );
       for (const name of disallowedAttributes(element, options)) {
         if (!hostAdditions.some(([, names]) => names.test(name))) {
           element.removeAttribute(name);
@@ -69,7 +71,7 @@ function disarmMaths(element: Element): void {
     const value = element.getAttribute(name) ?? '';
     const isLink = /(^|:)href$/i.test(name);
     if (
-      COMMANDS.test(name) ||
+      ACTIVE_ATTRIBUTES.test(name) ||
       (isLink && !isAllowedLink(value.trim())) ||
       (name === 'style' && UNSAFE_STYLE.test(value))
     ) {

@@ -21,74 +21,82 @@ export const ScrollProvider = ScrollContext.Provider;
 interface INearViewport<E extends HTMLElement> {
   elementRef: RefObject<E>;
   /** Whether the row is fully rendered. */
-  near: boolean;
+  isNear: boolean;
 }
 
 /**
- * Observes one row; a row that is not `watched` is in a page that is far away as a whole.
+ * Returns a reference for a row, and whether it is near; a row that is not `isWatched` is in a page that is far away as
+ * a whole.
  *
- * A row that is `held`, that has the focus or a selection, or in which the user opened something,
+ * A row that is `isHeld`, that has the focus or a selection, or in which the user opened something,
  * stays as it is. Where the browser cannot observe visibility, all rows are near.
  */
 export function useNearViewport<E extends HTMLElement>(
   startsNear: () => boolean,
-  held = false,
-  watched = true
+  isHeld = false,
+  isWatched = true
 ): INearViewport<E> {
   const elementRef = useRef<E>(null);
-  const scrolls = useContext(ScrollContext);
-  const [near, setNear] = useState(() => held || !canWatch() || startsNear());
-  const current = useRef({ near, held, seen: near, touched: false });
+  const scrollRef = useContext(ScrollContext);
+  const [isNearNow, setNearNow] = useState(
+    () => isHeld || !canWatch() || startsNear()
+  );
+  const stateRef = useRef({
+    isNear: isNearNow,
+    isHeld,
+    isSeen: isNearNow,
+    wasTouched: false
+  });
   useLayoutEffect(() => {
-    current.current.held = held;
-  }, [held]);
+    stateRef.current.isHeld = isHeld;
+  }, [isHeld]);
   useEffect(() => {
     const node = elementRef.current;
     if (node === null || !canWatch()) {
       return;
     }
-    const state = current.current;
+    const state = stateRef.current;
     const updateIsNear = () => {
       const isNear =
-        state.seen || state.held || state.touched || hasFocus(node);
+        state.isSeen || state.isHeld || state.wasTouched || hasFocus(node);
       // Replacing the content would lose the selection.
-      if (isNear !== state.near && !isSelected(node)) {
-        state.near = isNear;
-        setNear(isNear);
+      if (isNear !== state.isNear && !isSelected(node)) {
+        state.isNear = isNear;
+        setNearNow(isNear);
       }
     };
     const markTouched = () => {
-      state.touched = true;
+      state.wasTouched = true;
     };
     const setSeen = (isSeen: boolean) => {
-      state.seen = isSeen;
+      state.isSeen = isSeen;
       updateIsNear();
     };
-    const root = scrolls?.current ?? scrollContainerOf(node);
-    const end = watched ? watchRow(node, root, setSeen) : undefined;
-    if (!watched) {
+    const root = scrollRef?.current ?? scrollContainerOf(node);
+    const unwatchRow = isWatched ? watchRow(node, root, setSeen) : undefined;
+    if (!isWatched) {
       setSeen(false);
     }
-    const settleAfterInput = () => {
-      if (state.seen !== state.near) {
+    const updateAfterInput = () => {
+      if (state.isSeen !== state.isNear) {
         updateIsNear();
       }
     };
-    const listening = new AbortController();
-    const { signal } = listening;
+    const listenerController = new AbortController();
+    const { signal } = listenerController;
     node.addEventListener('click', markTouched, { signal });
-    node.addEventListener('focusout', settleAfterInput, { signal });
-    document.addEventListener('selectionchange', settleAfterInput, { signal });
+    node.addEventListener('focusout', updateAfterInput, { signal });
+    document.addEventListener('selectionchange', updateAfterInput, { signal });
     return () => {
-      end?.();
-      listening.abort();
+      unwatchRow?.();
+      listenerController.abort();
     };
-  }, [watched, scrolls]);
-  return { elementRef: elementRef, near: near || held };
+  }, [isWatched, scrollRef]);
+  return { elementRef, isNear: isNearNow || isHeld };
 }
 
 /** Returns the style of a far row with an estimated height; the browser prefers the one it has seen. */
-export function heightOfFar(pixels: number): CSSProperties {
+export function farRowStyle(pixels: number): CSSProperties {
   return { containIntrinsicHeight: `auto ${pixels}px` };
 }
 
@@ -123,23 +131,23 @@ function scrollContainerOf(node: Element): Element | null {
 
 type OnSeen = (isSeen: boolean) => void;
 
-const rows = new WeakMap<Element, OnSeen>();
+const rowCallbacks = new WeakMap<Element, OnSeen>();
 const observers = new WeakMap<Element, IntersectionObserver>();
 let pageObserver: IntersectionObserver | null = null;
 
 /** The number of rows fully rendered in one frame before their visibility is known. */
 const MAX_EARLY_ROWS = 12;
-let drawnInFrame = 0;
+let earlyRowsInFrame = 0;
 
 /** Takes one of the frame's draws for rows of unknown visibility; returns whether one was left. */
 export function takeEarlyDraw(): boolean {
-  if (drawnInFrame === 0) {
+  if (earlyRowsInFrame === 0) {
     requestAnimationFrame(() => {
-      drawnInFrame = 0;
+      earlyRowsInFrame = 0;
     });
   }
-  drawnInFrame += 1;
-  return drawnInFrame <= MAX_EARLY_ROWS;
+  earlyRowsInFrame += 1;
+  return earlyRowsInFrame <= MAX_EARLY_ROWS;
 }
 
 function canWatch(): boolean {
@@ -153,10 +161,10 @@ function watchRow(
   onSeen: OnSeen
 ): () => void {
   const observer = observerOf(root);
-  rows.set(row, onSeen);
+  rowCallbacks.set(row, onSeen);
   observer.observe(row);
   return () => {
-    rows.delete(row);
+    rowCallbacks.delete(row);
     observer.unobserve(row);
   };
 }
@@ -172,7 +180,7 @@ function observerOf(root: Element | null): IntersectionObserver {
         const { boundingClientRect: box, isIntersecting, target } = entry;
         // An element without a size, such as in a closed side bar, does not count as far away.
         if (isIntersecting || box.width > 0 || box.height > 0) {
-          rows.get(target)?.(isIntersecting);
+          rowCallbacks.get(target)?.(isIntersecting);
         }
       }
     },

@@ -18,12 +18,12 @@ export function useOnScreen<E extends HTMLElement>(): [RefObject<E>, boolean] {
         callbacks.get(target)?.(isIntersecting);
       }
     });
-    const watching = observer;
+    const usedObserver = observer;
     callbacks.set(element, setOnScreen);
-    watching.observe(element);
+    usedObserver.observe(element);
     return () => {
       callbacks.delete(element);
-      watching.unobserve(element);
+      usedObserver.unobserve(element);
     };
   }, []);
   return [elementRef, isOnScreen];

@@ -3,8 +3,8 @@ import { useLayoutEffect, type RefObject } from 'react';
 import { useHost, type IWords } from '../host';
 
 /** Attributes of a named region: its name without a number, and its number. All our scripts in a page see them. */
-const NAME = 'data-plm-region';
-const NUMBER = 'data-plm-region-number';
+const NAME_ATTRIBUTE = 'data-plm-region';
+const NUMBER_ATTRIBUTE = 'data-plm-region-number';
 
 /** Names a region: as given for the first one of that name in the page, with the least free number for others. */
 export function nameRegion(
@@ -12,17 +12,20 @@ export function nameRegion(
   name: string,
   words: IWords
 ): void {
-  const taken = new Set(
-    [...document.querySelectorAll(`[${NAME}]`)]
-      .filter(other => other !== element && other.getAttribute(NAME) === name)
-      .map(other => Number(other.getAttribute(NUMBER)))
+  const takenNumbers = new Set(
+    [...document.querySelectorAll(`[${NAME_ATTRIBUTE}]`)]
+      .filter(
+        other =>
+          other !== element && other.getAttribute(NAME_ATTRIBUTE) === name
+      )
+      .map(other => Number(other.getAttribute(NUMBER_ATTRIBUTE)))
   );
   let number = 1;
-  while (taken.has(number)) {
+  while (takenNumbers.has(number)) {
     number += 1;
   }
-  element.setAttribute(NAME, name);
-  element.setAttribute(NUMBER, String(number));
+  element.setAttribute(NAME_ATTRIBUTE, name);
+  element.setAttribute(NUMBER_ATTRIBUTE, String(number));
   element.setAttribute(
     'aria-label',
     number === 1 ? name : words.__('%1 (%2)', name, number)

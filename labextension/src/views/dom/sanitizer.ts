@@ -10,32 +10,38 @@ import createDOMPurify, {
   type DOMPurify,
   type UponSanitizeAttributeHookEvent
 } from 'dompurify';
-import allowed from './allowedElements.json';
+import allowedLists from './allowedElements.json';
 
-const TAGS = new Set(allowed.tags);
-const ATTRIBUTES = new Set(allowed.attributes);
+const TAGS = new Set(allowedLists.tags);
+const ATTRIBUTES = new Set(allowedLists.attributes);
 
-const LINK = new RegExp(`^(${allowed.links.join('|')})`, 'i');
-const PICTURE = new RegExp(`^data:(${allowed.pictures.join('|')})[;,]`, 'i');
+const ALLOWED_LINK = new RegExp(`^(${allowedLists.links.join('|')})`, 'i');
+const ALLOWED_IMAGE = new RegExp(
+  `^data:(${allowedLists.pictures.join('|')})[;,]`,
+  'i'
+);
 
 /** A relative path to a file of the notebook's folder; JupyterLab opens it, not the server's URL. */
-const LOCAL = /^(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#][^:\\]*$/i;
+const LOCAL_PATH = /^(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#][^:\\]*$/i;
 
 /** Classes for syntax colours, by the element that may have them. */
-const COLOURS: Record<string, RegExp> = {
+const COLOUR_CLASSES: Record<string, RegExp> = {
   code: /^language-[\w+#.-]{1,40}$/,
   span: /^(?:hljs-[\w-]{1,40}|language-[\w-]{1,40}|[a-z]{1,20}_{1,2}|ansi-[a-z-]{1,40}|ͼ[0-9a-z]{1,5})$/
 };
 
+/** How often HTML is parsed and sanitized again before it becomes plain text. */
+const MAX_ROUNDS = 3;
+
 /** The prefix of ids, so that none equals one of the page's. */
-const PREFIX = 'user-content-';
+const ID_PREFIX = 'user-content-';
 
 /** Additions to the list in a certain place. */
 export interface ISanitizeOptions {
   /** Whether links to files beside the notebook are allowed, for a host that opens them. */
-  local?: boolean;
+  allowsLocalLinks?: boolean;
   /** The unguessable prefix of placeholder marks for content that is inserted afterwards. */
-  mark?: string;
+  markPrefix?: string;
 }
 
 /** The attribute with a placeholder mark. */
@@ -46,12 +52,15 @@ export function isAllowedLink(
   address: string,
   options: ISanitizeOptions = {}
 ): boolean {
-  return LINK.test(address) || (options.local === true && LOCAL.test(address));
+  return (
+    ALLOWED_LINK.test(address) ||
+    (options.allowsLocalLinks === true && LOCAL_PATH.test(address))
+  );
 }
 
 /** Returns whether an image's URL is allowed: one that needs no request. */
 function isAllowedImage(address: string): boolean {
-  return PICTURE.test(address);
+  return ALLOWED_IMAGE.test(address);
 }
 
 /** Returns HTML as harmless elements, in a document that loads nothing. */
@@ -79,17 +88,17 @@ export function sanitizeText(
   options: ISanitizeOptions = {}
 ): string {
   let sanitized = htmlOf(sanitize(html, options));
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     // Parsed as the page will do; if this changes it, it is sanitized again.
-    const again = htmlOf(sanitize(sanitized, options));
-    if (again === sanitized) {
+    const sanitizedAgain = htmlOf(sanitize(sanitized, options));
+    if (sanitizedAgain === sanitized) {
       return sanitized;
     }
-    sanitized = again;
+    sanitized = sanitizedAgain;
   }
-  const words = inertElement();
-  words.textContent = sanitize(html, options).textContent;
-  return words.innerHTML;
+  const container = inertElement();
+  container.textContent = sanitize(html, options).textContent;
+  return container.innerHTML;
 }
 
 /** Returns whether the list has an element; for its attributes see `disallowedAttributes`. */
@@ -114,9 +123,9 @@ export function disallowedAttributes(
 
 const CONFIG = {
   RETURN_DOM_FRAGMENT: true as const,
-  ALLOWED_TAGS: allowed.tags,
-  ALLOWED_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE],
-  ADD_URI_SAFE_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE].filter(
+  ALLOWED_TAGS: allowedLists.tags,
+  ALLOWED_ATTR: [...allowedLists.attributes, FORMULA_ATTRIBUTE],
+  ADD_URI_SAFE_ATTR: [...allowedLists.attributes, FORMULA_ATTRIBUTE].filter(
     name => name !== 'href' && name !== 'src'
   ),
   ALLOWED_NAMESPACES: ['http://www.w3.org/1999/xhtml'],
@@ -131,21 +140,21 @@ let walk: { options: ISanitizeOptions; pictures: [Element, string][] } = {
   pictures: []
 };
 
-let ownPurifier: DOMPurify | null = null;
+let sharedPurifier: DOMPurify | null = null;
 
 /** Returns our own DOMPurify instance: its hooks are independent of those of others. */
 function purifier(): DOMPurify {
-  if (ownPurifier === null) {
-    ownPurifier = createDOMPurify(window);
-    ownPurifier.addHook('uponSanitizeElement', (node, { tagName }) => {
+  if (sharedPurifier === null) {
+    sharedPurifier = createDOMPurify(window);
+    sharedPurifier.addHook('uponSanitizeElement', (node, { tagName }) => {
       if (tagName === 'input' && node instanceof Element && !isTask(node)) {
         node.remove();
       }
     });
-    ownPurifier.addHook('uponSanitizeAttribute', keepAttribute);
-    ownPurifier.addHook('afterSanitizeAttributes', openInNewPage);
+    sharedPurifier.addHook('uponSanitizeAttribute', keepAttribute);
+    sharedPurifier.addHook('afterSanitizeAttributes', openInNewPage);
   }
-  return ownPurifier;
+  return sharedPurifier;
 }
 
 function keepAttribute(
@@ -175,16 +184,16 @@ function allowedValue(
   switch (name) {
     case FORMULA_ATTRIBUTE:
       return allow(
-        options.mark !== undefined && value.startsWith(options.mark)
+        options.markPrefix !== undefined && value.startsWith(options.markPrefix)
       );
     case 'href':
       return allow(element.localName === 'a' && isAllowedLink(value, options));
     case 'src':
       return allow(element.localName === 'img' && isAllowedImage(value));
     case 'id':
-      return value.startsWith(PREFIX) ? value : PREFIX + value;
+      return value.startsWith(ID_PREFIX) ? value : ID_PREFIX + value;
     case 'class': {
-      const colour = COLOURS[element.localName];
+      const colour = COLOUR_CLASSES[element.localName];
       const keptClasses = value
         .split(/\s+/)
         .filter(className => colour?.test(className) === true);
@@ -202,7 +211,7 @@ function allowedValue(
   }
 }
 
-/** A link opens a new page, which gets no reference to this one. */
+/** Makes a link open a new page, which gets no reference to this one. */
 function openInNewPage(element: Element): void {
   if (element.localName !== 'a') {
     return;
@@ -215,7 +224,7 @@ function openInNewPage(element: Element): void {
   }
 }
 
-/** A task list's checkbox is allowed only if it is disabled. */
+/** Returns whether an input is a disabled checkbox, as in a task list; no other input is allowed. */
 function isTask(element: Element): boolean {
   return (
     element.getAttribute('type')?.toLowerCase() === 'checkbox' &&

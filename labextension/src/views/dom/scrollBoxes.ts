@@ -7,10 +7,10 @@ import { useEffect, useRef, type RefObject } from 'react';
 import { useHost, type IWords } from '../host';
 
 /** Elements that get a wrapping box, so that they keep their role for screen readers. */
-const WRAPPED = 'table, math[display="block"]:not(mjx-container math)';
+const WRAPPED_SELECTOR = 'table, math[display="block"]:not(mjx-container math)';
 
 /** Selector of the scroll boxes: wrapping boxes, and elements that scroll themselves. */
-const BOXES =
+const BOX_SELECTOR =
   '[data-wide], pre, mjx-container[display="true"], .plm-Tool-input, .plm-Tool-output';
 
 /** Keys that scroll, by the direction in which content must be hidden. */
@@ -19,8 +19,8 @@ const VERTICAL_KEYS = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/;
 
 /** Wraps each table and displayed formula in a scroll box. */
 export function wrapInScrollBox(root: ParentNode): void {
-  for (const content of root.querySelectorAll(WRAPPED)) {
-    if (content.parentElement?.closest(`[data-wide], ${WRAPPED}`)) {
+  for (const content of root.querySelectorAll(WRAPPED_SELECTOR)) {
+    if (content.parentElement?.closest(`[data-wide], ${WRAPPED_SELECTOR}`)) {
       continue;
     }
     const box = document.createElement('div');
@@ -39,7 +39,7 @@ export function isScrollKey({ key, target }: KeyboardEvent): boolean {
   return HORIZONTAL_KEYS.test(key) || (isHigh && VERTICAL_KEYS.test(key));
 }
 
-/** Maintains the scroll boxes in an element. */
+/** Returns the reference of an element whose scroll boxes are kept up to date. */
 export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
   const { words } = useHost();
   const elementRef = useRef<T>(null);
@@ -72,7 +72,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
     const watchAddedBoxes = () => {
       frame = 0;
       for (const node of addedElements) {
-        node.querySelectorAll<HTMLElement>(BOXES).forEach(watchBox);
+        node.querySelectorAll<HTMLElement>(BOX_SELECTOR).forEach(watchBox);
       }
       addedElements.clear();
       for (const box of changedBoxes) {
@@ -113,7 +113,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
         markBox(target, words);
       }
     };
-    root.querySelectorAll<HTMLElement>(BOXES).forEach(watchBox);
+    root.querySelectorAll<HTMLElement>(BOX_SELECTOR).forEach(watchBox);
     domObserver.observe(root, {
       subtree: true,
       childList: true,
@@ -132,7 +132,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
 
 function boxOf(node: Node): HTMLElement | null {
   const element = node instanceof Element ? node : node.parentElement;
-  return element?.closest<HTMLElement>(BOXES) ?? null;
+  return element?.closest<HTMLElement>(BOX_SELECTOR) ?? null;
 }
 
 /** Makes a box focusable while some of its content is hidden. */

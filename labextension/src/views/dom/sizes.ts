@@ -19,21 +19,21 @@ function followResizes(onResize: () => void): () => void {
 }
 
 /** The width of an element that is not laid out yet. */
-const UNKNOWN_PX = 800;
-const MIN_PX = 60;
+const UNKNOWN_WIDTH_PX = 800;
+const MIN_WIDTH_PX = 60;
 
 /** Returns the width of an element. */
 export function useElementWidth(
   elementRef: RefObject<HTMLElement | null>
 ): number {
-  const [width, setWidth] = useState(UNKNOWN_PX);
+  const [width, setWidth] = useState(UNKNOWN_WIDTH_PX);
   useLayoutEffect(() => {
     const element = elementRef.current;
     if (element === null || typeof ResizeObserver === 'undefined') {
       return;
     }
     const measure = () => {
-      setWidth(Math.max(Math.round(element.clientWidth), MIN_PX));
+      setWidth(Math.max(Math.round(element.clientWidth), MIN_WIDTH_PX));
     };
     measure();
     const observer = new ResizeObserver(measure);

@@ -4,27 +4,27 @@ import { useEffect, useRef, type RefObject } from 'react';
 /** Within this distance from the end, in pixels, the user is assumed to look at the newest line. */
 const NEAR_PX = 16;
 
-/** Follows growing output, until the user scrolls up. */
-export function useTailScroll(live: boolean): RefObject<HTMLElement> {
+/** Returns the reference of a container that stays at the end of growing output, until the user scrolls up. */
+export function useTailScroll(isLive: boolean): RefObject<HTMLElement> {
   const elementRef = useRef<HTMLElement>(null);
   useEffect(() => {
     const node = elementRef.current;
-    if (node === null || !live) {
+    if (node === null || !isLive) {
       return;
     }
     let staysAtEnd = true;
-    let scrolledTo = 0;
+    let ownScrollTop = 0;
     const onScroll = () => {
       const distance = node.scrollHeight - node.scrollTop - node.clientHeight;
       // A different position means that the user scrolled, not this hook.
-      if (distance <= NEAR_PX || node.scrollTop !== scrolledTo) {
+      if (distance <= NEAR_PX || node.scrollTop !== ownScrollTop) {
         staysAtEnd = distance <= NEAR_PX;
       }
     };
     const follow = () => {
       if (staysAtEnd) {
         node.scrollTop = node.scrollHeight;
-        scrolledTo = node.scrollTop;
+        ownScrollTop = node.scrollTop;
       }
     };
     // Printed text is drawn a moment after its update.
@@ -40,6 +40,6 @@ export function useTailScroll(live: boolean): RefObject<HTMLElement> {
       observer.disconnect();
       node.removeEventListener('scroll', onScroll);
     };
-  }, [live]);
+  }, [isLive]);
   return elementRef;
 }

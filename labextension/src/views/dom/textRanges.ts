@@ -4,10 +4,10 @@
  */
 
 /** The attribute of an element that is painted instead of a text in it. */
-const OUTLINED = 'data-plm-found';
+const OUTLINE_ATTRIBUTE = 'data-plm-found';
 
 /** Matches elements whose text is not searched: buttons of listings, and text for screen readers only. */
-const BESIDE = '.plm-CodeActions, .plm-Hidden, [hidden], mjx-assistive-mml';
+const UNSEARCHED = '.plm-CodeActions, .plm-Hidden, [hidden], mjx-assistive-mml';
 
 /** Returns the occurrences of a pattern in the text of an element, also across inline elements. */
 export function textRanges(root: Element, pattern: RegExp): Range[] {
@@ -19,30 +19,30 @@ export function textRanges(root: Element, pattern: RegExp): Range[] {
     node !== null;
     node = walker.nextNode() as Text | null
   ) {
-    if (node.parentElement?.closest(BESIDE) === null) {
+    if (node.parentElement?.closest(UNSEARCHED) === null) {
       nodes.push([node, text.length]);
       text += node.data;
     }
   }
   return [...text.matchAll(pattern)].map(({ 0: match, index }) => {
     const range = document.createRange();
-    range.setStart(...placeOf(nodes, index));
-    range.setEnd(...placeOf(nodes, index + match.length - 1, 1));
+    range.setStart(...nodePosition(nodes, index));
+    range.setEnd(...nodePosition(nodes, index + match.length - 1, 1));
     return range;
   });
 }
 
 /** Returns the text node with a character, and the character's place in it. */
-function placeOf(
+function nodePosition(
   nodes: readonly [Text, number][],
-  at: number,
-  after = 0
+  offset: number,
+  distance = 0
 ): [Text, number] {
-  const [node, from] = nodes.findLast(([, begins]) => begins <= at) ?? [
+  const [node, nodeStart] = nodes.findLast(([, start]) => start <= offset) ?? [
     new Text(),
-    at
+    offset
   ];
-  return [node, at - from + after];
+  return [node, offset - nodeStart + distance];
 }
 
 /** Paints ranges under a name of the style sheet, in the place of those painted before. */
@@ -57,11 +57,13 @@ export function paintRanges(name: string, ranges: readonly Range[]): void {
 }
 
 function outlineRanges(name: string, ranges: readonly Range[]): void {
-  for (const node of document.querySelectorAll(`[${OUTLINED}='${name}']`)) {
-    node.removeAttribute(OUTLINED);
+  for (const node of document.querySelectorAll(
+    `[${OUTLINE_ATTRIBUTE}='${name}']`
+  )) {
+    node.removeAttribute(OUTLINE_ATTRIBUTE);
   }
   for (const { startContainer } of ranges) {
-    startContainer.parentElement?.setAttribute(OUTLINED, name);
+    startContainer.parentElement?.setAttribute(OUTLINE_ATTRIBUTE, name);
   }
 }
 
@@ -69,22 +71,24 @@ function outlineRanges(name: string, ranges: readonly Range[]): void {
 export function scrollToRange(range: Range, outermost: Element): void {
   let box = range.startContainer.parentElement;
   while (box !== null) {
-    const place = range.getBoundingClientRect();
-    const frame = box.getBoundingClientRect();
+    const rangeBox = range.getBoundingClientRect();
+    const boxFrame = box.getBoundingClientRect();
     if (
       box.scrollHeight > box.clientHeight &&
       isScrollable(box, box === outermost)
     ) {
-      const isSeen = place.top >= frame.top && place.bottom <= frame.bottom;
+      const isSeen =
+        rangeBox.top >= boxFrame.top && rangeBox.bottom <= boxFrame.bottom;
       if (!isSeen) {
         const third = box.clientHeight / 3;
-        box.scrollTop += place.top - frame.top - third;
+        box.scrollTop += rangeBox.top - boxFrame.top - third;
       }
     }
     if (box.scrollWidth > box.clientWidth && box !== outermost) {
-      const isSeen = place.left >= frame.left && place.right <= frame.right;
+      const isSeen =
+        rangeBox.left >= boxFrame.left && rangeBox.right <= boxFrame.right;
       if (!isSeen) {
-        box.scrollLeft += place.left - frame.left - box.clientWidth / 3;
+        box.scrollLeft += rangeBox.left - boxFrame.left - box.clientWidth / 3;
       }
     }
     box = box === outermost ? null : box.parentElement;

@@ -12,7 +12,7 @@ export interface ITransferredFile {
   read: () => Promise<string>;
 }
 
-export interface ITransferred {
+export interface ITransferredContent {
   files: readonly ITransferredFile[];
   /** Paths of files as JupyterLab's file browser has them. */
   paths: readonly string[];
@@ -24,15 +24,15 @@ export interface IMimeData {
   getData(mime: string): unknown;
 }
 
-const CELLS = 'application/vnd.jupyter.cells';
-const PATHS = 'application/x-jupyter-icontents';
+const CELLS_MIME = 'application/vnd.jupyter.cells';
+const PATHS_MIME = 'application/x-jupyter-icontents';
 
 /** Returns what is attached of a paste or a drop; no files where it is ordinary text. */
-export function transferredContent(data: DataTransfer): ITransferred {
+export function transferredContent(data: DataTransfer): ITransferredContent {
   const html = data.getData('text/html');
-  const plain = data.getData('text/plain');
+  const plainText = data.getData('text/plain');
   // A spreadsheet offers a picture of its cells, too.
-  const table = html === '' ? tabSeparated(plain) : tableText(html);
+  const table = html === '' ? tabSeparatedText(plainText) : tableText(html);
   if (table !== null) {
     return { files: [textFile('table.tsv', table)], paths: [] };
   }
@@ -46,13 +46,13 @@ export function holdsFiles(data: DataTransfer | null): boolean {
 
 /** Returns whether a drag in JupyterLab holds something to attach. */
 export function isAttachable(data: IMimeData): boolean {
-  return data.hasData(CELLS) || data.hasData(PATHS);
+  return data.hasData(CELLS_MIME) || data.hasData(PATHS_MIME);
 }
 
 /** Returns what is attached of a drag in JupyterLab. */
-export function transferredInLab(data: IMimeData): ITransferred {
-  const paths = data.hasData(PATHS) ? data.getData(PATHS) : [];
-  const cells = data.hasData(CELLS) ? data.getData(CELLS) : [];
+export function transferredInLab(data: IMimeData): ITransferredContent {
+  const paths = data.hasData(PATHS_MIME) ? data.getData(PATHS_MIME) : [];
+  const cells = data.hasData(CELLS_MIME) ? data.getData(CELLS_MIME) : [];
   const file = cellsFile(Array.isArray(cells) ? cells : []);
   return {
     files: file === null ? [] : [file],
@@ -70,28 +70,28 @@ export function tableText(html: string): string | null {
     return null;
   }
   const rows = [...table.rows].map(row =>
-    [...row.cells].map(cell => inOneLine(cell.textContent)).join('\t')
+    [...row.cells].map(cell => oneLineText(cell.textContent)).join('\t')
   );
-  for (const ignored of page.querySelectorAll('table, style, script')) {
-    ignored.remove();
+  for (const element of page.querySelectorAll('table, style, script')) {
+    element.remove();
   }
   const isAlone = page.body.textContent.trim() === '';
   return isAlone && rows.join('').trim() !== '' ? `${rows.join('\n')}\n` : null;
 }
 
 /** Returns text that is a table separated by tabs; null for other text, such as indented code. */
-function tabSeparated(text: string): string | null {
+function tabSeparatedText(text: string): string | null {
   const lines = text.replace(/\r\n?/g, '\n').replace(/\n$/, '').split('\n');
-  const tabs = (lines[0] ?? '').split('\t').length - 1;
+  const tabCount = (lines[0] ?? '').split('\t').length - 1;
   const isTable =
     lines.length > 1 &&
-    tabs > 0 &&
-    lines.every(line => line.split('\t').length - 1 === tabs) &&
+    tabCount > 0 &&
+    lines.every(line => line.split('\t').length - 1 === tabCount) &&
     lines.some(line => !line.startsWith('\t'));
   return isTable ? `${lines.join('\n')}\n` : null;
 }
 
-function inOneLine(text: string): string {
+function oneLineText(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
@@ -132,7 +132,7 @@ function textFile(name: string, text: string): ITransferredFile {
   return {
     name,
     bytes: bytes.length,
-    read: () => Promise.resolve(`data:text/plain;base64,${inBase64(bytes)}`)
+    read: () => Promise.resolve(`data:text/plain;base64,${base64Text(bytes)}`)
   };
 }
 
@@ -142,18 +142,20 @@ function browserFile(file: File): ITransferredFile {
     bytes: file.size,
     read: async () => {
       const bytes = new Uint8Array(await file.arrayBuffer());
-      return `data:application/octet-stream;base64,${inBase64(bytes)}`;
+      return `data:application/octet-stream;base64,${base64Text(bytes)}`;
     }
   };
 }
 
 /** How many bytes become characters at once, since they are arguments of one call. */
-const PIECE_BYTES = 0x8000;
+const MAX_PIECE_BYTES = 0x8000;
 
-function inBase64(bytes: Uint8Array): string {
+function base64Text(bytes: Uint8Array): string {
   let text = '';
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    text += String.fromCharCode(...bytes.subarray(at, at + PIECE_BYTES));
+  for (let start = 0; start < bytes.length; start += MAX_PIECE_BYTES) {
+    text += String.fromCharCode(
+      ...bytes.subarray(start, start + MAX_PIECE_BYTES)
+    );
   }
   return btoa(text);
 }

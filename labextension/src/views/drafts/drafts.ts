@@ -7,10 +7,10 @@ import type {
   SessionInfo
 } from '../../protocol/generated';
 import type { IPromptOptions } from '../actions/prompts';
-import { chosenOf, promptExcerpt, promptText } from './editedTurn';
+import { sentPromptOptions, promptExcerpt, promptText } from './editedTurn';
 import {
-  keepDraft,
-  keptDraft,
+  storeDraft,
+  storedDraft,
   type IDraft,
   type IEditedTurn
 } from './keptDrafts';
@@ -18,11 +18,15 @@ import {
 export interface IDrafts {
   draft: IDraft;
   write(text: string): void;
-  choose(chosen: IPromptOptions): void;
+  chooseOptions(options: IPromptOptions): void;
   /** Adds options that are not chosen since, such as those that a command left as they were. */
-  keep(chosen: IPromptOptions): void;
-  /** Puts text and its options back, before the present draft; the changed prompt of a turn in its place. */
-  giveBack(text: string, chosen: IPromptOptions, replaced?: IEditedTurn): void;
+  addOptions(options: IPromptOptions): void;
+  /** Puts text and its options back, before the present draft; the changed prompt of a turn replaces that draft. */
+  giveBack(
+    text: string,
+    options: IPromptOptions,
+    replacedTurn?: IEditedTurn
+  ): void;
   /** Begins to change the prompt of a turn. */
   edit(prompt: Message, session: SessionInfo | undefined): void;
   /** Chooses the files to overwrite when the changed prompt is sent. */
@@ -41,82 +45,85 @@ const EMPTY_DRAFT: IDraft = { text: '', chosen: {} };
  */
 export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
   const [drafts, setDrafts] = useState<Partial<Record<string, IDraft>>>({});
-  const [last, setLast] = useState(key);
+  const [lastKey, setLastKey] = useState(key);
   // The panel is drawn often while an answer streams: the browser's storage is read once a session.
   const [draftCache] = useState(() => new Map<string, IDraft>());
-  const draftOf = (known: typeof drafts, name: string): IDraft => {
-    const stored =
-      known[name] ??
-      draftCache.get(name) ??
-      keptDraft(sessionOf(name)) ??
+  const draftOf = (knownDrafts: typeof drafts, draftKey: string): IDraft => {
+    const knownDraft =
+      knownDrafts[draftKey] ??
+      draftCache.get(draftKey) ??
+      storedDraft(sessionOf(draftKey)) ??
       EMPTY_DRAFT;
-    draftCache.set(name, stored);
-    return stored;
+    draftCache.set(draftKey, knownDraft);
+    return knownDraft;
   };
-  let shownDrafts = drafts;
-  if (last !== key) {
-    setLast(key);
-    const lastDraft = draftOf(drafts, last);
+  let currentDrafts = drafts;
+  if (lastKey !== key) {
+    setLastKey(key);
+    const lastDraft = draftOf(drafts, lastKey);
     if (
-      isSameNotebook(last, key) &&
+      isSameNotebook(lastKey, key) &&
       !isSwitchedHere &&
       lastDraft.text !== '' &&
       // A changed prompt belongs to the turn that it replaces.
       lastDraft.replaced === undefined
     ) {
-      shownDrafts = {
+      currentDrafts = {
         ...drafts,
-        [last]: EMPTY_DRAFT,
+        [lastKey]: EMPTY_DRAFT,
         [key]: joinDrafts(lastDraft, draftOf(drafts, key))
       };
-      setDrafts(shownDrafts);
+      setDrafts(currentDrafts);
     }
   }
-  const change = (changed: (draft: IDraft) => IDraft) => {
-    setDrafts(known => ({ ...known, [key]: changed(draftOf(known, key)) }));
+  const change = (changeDraft: (draft: IDraft) => IDraft) => {
+    setDrafts(knownDrafts => ({
+      ...knownDrafts,
+      [key]: changeDraft(draftOf(knownDrafts, key))
+    }));
   };
   useEffect(() => {
-    for (const [name, draft] of Object.entries(drafts)) {
-      const session = sessionOf(name);
+    for (const [draftKey, draft] of Object.entries(drafts)) {
+      const session = sessionOf(draftKey);
       if (session !== '' && draft !== undefined) {
-        keepDraft(session, draft);
+        storeDraft(session, draft);
       }
     }
   }, [drafts]);
   return {
-    draft: draftOf(shownDrafts, key),
+    draft: draftOf(currentDrafts, key),
     write: text => {
       change(draft => ({ ...draft, text }));
     },
-    choose: chosen => {
-      change(draft => ({ ...draft, chosen }));
+    chooseOptions: options => {
+      change(draft => ({ ...draft, chosen: options }));
     },
-    keep: chosen => {
+    addOptions: options => {
       change(draft => ({
         ...draft,
         chosen: {
-          ...chosen,
+          ...options,
           ...draft.chosen,
-          ...joinFiles(chosen, draft.chosen)
+          ...joinFiles(options, draft.chosen)
         }
       }));
     },
-    giveBack: (text, chosen, replaced) => {
-      if (replaced !== undefined) {
+    giveBack: (text, options, replacedTurn) => {
+      if (replacedTurn !== undefined) {
         change(before => ({
           text,
-          chosen,
-          replaced: { ...replaced, before: withoutTurn(before) }
+          chosen: options,
+          replaced: { ...replacedTurn, before: withoutTurn(before) }
         }));
         return;
       }
-      change(draft => joinDrafts({ text, chosen }, draft));
+      change(draft => joinDrafts({ text, chosen: options }, draft));
     },
     edit: (prompt, session) => {
       const text = promptText(prompt);
       change(before => ({
         text,
-        chosen: chosenOf(prompt, session),
+        chosen: sentPromptOptions(prompt, session),
         replaced: {
           turn: prompt.info.id,
           overwrite: [],
@@ -125,10 +132,10 @@ export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
         }
       }));
     },
-    overwrite: overwritten => {
+    overwrite: files => {
       change(({ replaced, ...draft }) => ({
         ...draft,
-        replaced: replaced && { ...replaced, overwrite: overwritten }
+        replaced: replaced && { ...replaced, overwrite: files }
       }));
     },
     end: () => {
@@ -170,8 +177,8 @@ function joinFiles(
   first: IPromptOptions,
   second: IPromptOptions
 ): IPromptOptions {
-  const all = [...filesOf(first), ...filesOf(second)];
-  return all.length > 0 ? { files: all } : {};
+  const files = [...filesOf(first), ...filesOf(second)];
+  return files.length > 0 ? { files } : {};
 }
 
 const OPTION_NAMES = [
@@ -185,7 +192,9 @@ const OPTION_NAMES = [
 ] as const satisfies readonly (keyof IPromptOptions)[];
 
 /** Returns the options of a queued prompt, which the kernel keeps as they were sent. */
-export function chosenFor({ options }: PromptAdmitted): IPromptOptions {
+export function queuedPromptOptions({
+  options
+}: PromptAdmitted): IPromptOptions {
   const present = OPTION_NAMES.filter(
     name => options[name] !== undefined && options[name] !== null
   );

@@ -3,14 +3,14 @@ import type { FilePart, Message, SessionInfo } from '../../protocol/generated';
 import { oneLine } from '../../state/text/oneLine';
 import type { IPromptOptions } from '../actions/prompts';
 
-const EXCERPT_CHARS = 60;
+const MAX_EXCERPT_CHARS = 60;
 
 /** Returns the first words of a prompt, in one line. */
 export function promptExcerpt(text: string): string {
   const line = oneLine(text.trim().replace(/\s+/g, ' '));
-  return line.length <= EXCERPT_CHARS
+  return line.length <= MAX_EXCERPT_CHARS
     ? line
-    : `${line.slice(0, EXCERPT_CHARS - 1).trimEnd()}…`;
+    : `${line.slice(0, MAX_EXCERPT_CHARS - 1).trimEnd()}…`;
 }
 
 /** Returns the text that a person wrote in a prompt, without the engine's parts. */
@@ -28,7 +28,7 @@ export function promptText({ parts }: Message): string {
  * Returns what was chosen for a prompt of the transcript, as session/prompts/repeated_prompt.py does. Agent and model
  * only where they differ from the session's: what is chosen counts as chosen by the user, in this project.
  */
-export function chosenOf(
+export function sentPromptOptions(
   { info, parts }: Message,
   session: SessionInfo | undefined
 ): IPromptOptions {
@@ -36,25 +36,25 @@ export function chosenOf(
     return {};
   }
   const { agent, max_steps, model, system, tools } = info;
-  const id = `${model.provider}/${model.name}`;
+  const modelId = `${model.provider}/${model.name}`;
   const sessionModel = session?.model;
-  const isOther =
+  const isOtherModel =
     sessionModel === undefined ||
-    `${sessionModel.provider}/${sessionModel.name}` !== id;
-  const attached = parts.flatMap(part =>
+    `${sessionModel.provider}/${sessionModel.name}` !== modelId;
+  const attachments = parts.flatMap(part =>
     part.type === 'file' && isAttached(part)
       ? [{ mime: part.mime, filename: part.filename, url: part.url }]
       : []
   );
   const options: IPromptOptions = {
     agent: agent === session?.agent ? undefined : agent,
-    model: isOther ? id : undefined,
+    model: isOtherModel ? modelId : undefined,
     variant:
       model.variant === sessionModel?.variant ? undefined : model.variant,
     max_steps,
     system,
     tools,
-    files: attached.length > 0 ? attached : undefined
+    files: attachments.length > 0 ? attachments : undefined
   };
   return Object.fromEntries(
     Object.entries<unknown>(options).filter(([, value]) => value !== undefined)

@@ -16,17 +16,17 @@ export interface IEditedTurn extends IReplacedTurn {
   before: IDraft;
 }
 
-const PREFIX = 'palimpsest:draft:';
+const KEY_PREFIX = 'palimpsest:draft:';
 /** How many sessions' drafts are kept; the oldest go first. */
 export const MAX_DRAFTS = 50;
 /** Characters of a draft with its files above which the files are not kept. */
-const MAX_CHARS = 300_000;
+const MAX_CHARS_WITH_FILES = 300_000;
 
-/** Returns the draft that is kept under a name; null if there is none. */
-export function keptDraft(name: string): IDraft | null {
+/** Returns the stored draft of a session; null if there is none. */
+export function storedDraft(session: string): IDraft | null {
   try {
     const stored: unknown = JSON.parse(
-      localStorage.getItem(PREFIX + name) ?? ''
+      localStorage.getItem(KEY_PREFIX + session) ?? ''
     );
     const { text, chosen, replaced } = stored as Partial<IDraft>;
     return typeof text === 'string' && isObject(chosen)
@@ -37,8 +37,8 @@ export function keptDraft(name: string): IDraft | null {
   }
 }
 
-/** Keeps a draft under a name; an empty one is forgotten. */
-export function keepDraft(name: string, draft: IDraft): void {
+/** Stores the draft of a session; an empty one is removed. */
+export function storeDraft(session: string, draft: IDraft): void {
   const { text, chosen, replaced } = draft;
   try {
     if (
@@ -46,27 +46,27 @@ export function keepDraft(name: string, draft: IDraft): void {
       Object.keys(chosen).length === 0 &&
       replaced === undefined
     ) {
-      localStorage.removeItem(PREFIX + name);
+      localStorage.removeItem(KEY_PREFIX + session);
       return;
     }
-    const at = Date.now();
-    const json = JSON.stringify({ ...draft, at });
+    const savedAtMs = Date.now();
+    const json = JSON.stringify({ ...draft, at: savedAtMs });
     const stored =
-      json.length <= MAX_CHARS
+      json.length <= MAX_CHARS_WITH_FILES
         ? json
-        : JSON.stringify({ ...draft, at }, (name, value: unknown) =>
+        : JSON.stringify({ ...draft, at: savedAtMs }, (name, value: unknown) =>
             name === 'files' ? undefined : value
           );
-    localStorage.setItem(PREFIX + name, stored);
-    forgetOldest();
+    localStorage.setItem(KEY_PREFIX + session, stored);
+    removeOldest();
   } catch {
     // The browser's storage is full or closed: the draft stays in the page.
   }
 }
 
-function forgetOldest(): void {
+function removeOldest(): void {
   const storedKeys = Object.keys(localStorage)
-    .filter(key => key.startsWith(PREFIX))
+    .filter(key => key.startsWith(KEY_PREFIX))
     .map(key => ({ key, at: savedAt(key) }))
     .sort((left, right) => right.at - left.at);
   for (const { key } of storedKeys.slice(MAX_DRAFTS)) {

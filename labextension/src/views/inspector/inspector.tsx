@@ -47,7 +47,7 @@ import {
   type TabName
 } from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
-import { useNotesShownWith } from './notes/hiddenNotes';
+import { useUnhiddenNotes } from './notes/hiddenNotes';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
@@ -58,8 +58,8 @@ import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 import {
   waysBackAndForward,
-  useMovement,
-  useSameItem,
+  useGoTo,
+  useRenumberedItem,
   useShownPlace,
   type ISteppedPlace
 } from './shownPlace';
@@ -71,7 +71,7 @@ const NO_PARTS: readonly InspectorPartName[] = [];
 interface IInspectorProps {
   source: IInspectorSource;
   place?: IInspectorPlace;
-  /** Is told of a place that is shown, and whether it is a step from the one before. */
+  /** Called with a newly shown place, and whether it is a step from the one before. */
   onPlace?: (place: IInspectorPlace, isStep: boolean) => void;
   /** Whether the browser's own back and forward go from step to step, as in a report. */
   isSteppedByPage?: boolean;
@@ -81,13 +81,13 @@ interface IInspectorProps {
   isPrinted?: boolean;
   /** A sentence about the place, such as that a link leads to another session. */
   remark?: string;
-  /** Another session beside it. */
+  /** The comparison with another session; absent where one is inspected alone. */
   compared?: IComparedView;
-  /** How another session is put beside it; absent where there is no other one to choose. */
+  /** How another session is chosen for a comparison; absent where there is none to choose. */
   comparing?: IComparing;
   /** The parts that are shown alone; none for all, in tabs. */
   parts?: readonly InspectorPartName[];
-  /** The parts that are not shown until they are revealed. */
+  /** The parts that are hidden until they are revealed. */
   hidden?: readonly InspectorPartName[];
 }
 
@@ -95,29 +95,29 @@ interface IInspectorProps {
 export function Inspector(props: IInspectorProps) {
   const { words } = useHost();
   const shownPlace = useShownPlace(props);
-  const { place, change } = shownPlace;
-  const [isMissing, setMissing] = useState(false);
+  const { place, updateSteps } = shownPlace;
+  const [isSubagentMissing, setSubagentMissing] = useState(false);
   const subagent = place.subagent ?? null;
-  const setPlace = (next: IInspectorPlace) => {
-    change(steps => steppedTo(steps, next));
+  const setPlace = (newPlace: IInspectorPlace) => {
+    updateSteps(steps => steppedTo(steps, newPlace));
   };
-  const opened = useMemo(
+  const shownSource = useMemo(
     () =>
       subagent === null ? props.source : subagentSource(props.source, subagent),
     [props.source, subagent]
   );
-  if (opened === null && !isMissing) {
-    setMissing(true);
+  if (shownSource === null && !isSubagentMissing) {
+    setSubagentMissing(true);
   }
-  // Not while it is drawn: a place from outside becomes a step only after that.
+  // Not during rendering: a place from outside becomes a step only after it.
   useLayoutEffect(() => {
-    if (opened === null) {
-      change(steps => steppedTo(steps, { ...NOWHERE }));
+    if (shownSource === null) {
+      updateSteps(steps => steppedTo(steps, { ...NOWHERE }));
     }
-  }, [opened, change]);
-  const source = opened ?? props.source;
+  }, [shownSource, updateSteps]);
+  const source = shownSource ?? props.source;
   const leaveSubagent = useWayBack(place, setPlace);
-  // Another session is another inspector, though its place is in the same link.
+  // With the key another session is drawn as another inspector, though its place is in the same link.
   return (
     <InspectedView
       {...props}
@@ -127,7 +127,7 @@ export function Inspector(props: IInspectorProps) {
       leaveSubagent={leaveSubagent}
       remark={[
         props.remark,
-        isMissing &&
+        isSubagentMissing &&
           words.__('The link leads to a subagent, which is not in this report.')
       ]
         .filter(Boolean)
@@ -147,17 +147,19 @@ function InspectedView(props: IInspectedViewProps) {
   const { place } = shownPlace;
   const { words } = useHost();
   const { view, error } = useView(props.source, place.price ?? null);
-  useSameItem(view, shownPlace);
+  useRenumberedItem(view, shownPlace);
   if (view === null || view.requests.id.length === 0) {
-    const waiting =
+    const waitingSentence =
       props.source.waitSentence ?? words.__('Reading the session…');
-    const empty = view?.own
+    const emptySentence = view?.own
       ? words.__('The session has no requests yet: ask something first.')
       : words.__('The session holds no request.');
     return (
       <div className="plm-Inspector">
         {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
-        <p role="status">{error || (view === null ? waiting : empty)}</p>
+        <p role="status">
+          {error || (view === null ? waitingSentence : emptySentence)}
+        </p>
       </div>
     );
   }
@@ -175,27 +177,30 @@ function Session(props: ISessionProps) {
   const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
   const { isSteppedByPage = false, openedPrice = '', comparing = null } = props;
-  const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
+  const { parts = NO_PARTS, hidden: hiddenPartNames = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
   const idPrefix = useId();
-  const go = useMovement(view, shownPlace);
+  const goTo = useGoTo(view, shownPlace);
   const policy = place.policy ?? firstPolicy(source, view);
-  const track = usePolicyTrack(source, view, policy, price);
-  const [tracks] = useState(() => new ShownTracks());
-  const hidden = useMemo(() => new Set(hiddenParts), [hiddenParts]);
-  const [card] = useState(() => new CardFocus());
-  const recorded = useMemo(
-    () => tracks.shownTrackOf(view, view.recorded, 'recorded', {}),
-    [tracks, view]
+  const policyTrack = usePolicyTrack(source, view, policy, price);
+  const [shownTracks] = useState(() => new ShownTracks());
+  const hiddenParts = useMemo(
+    () => new Set(hiddenPartNames),
+    [hiddenPartNames]
   );
-  const { range, brushed, chooseRange } = useRange(
+  const [cardFocus] = useState(() => new CardFocus());
+  const recordedTrack = useMemo(
+    () => shownTracks.shownTrackOf(view, view.recorded, 'recorded', {}),
+    [shownTracks, view]
+  );
+  const { range, brushedRange, chooseRange } = useRange(
     place.range ?? null,
     view.requests.id.length,
-    go
+    goTo
   );
-  const last = view.requests.id.length - 1;
-  const request = Math.min(place.request ?? last, last);
+  const lastRequest = view.requests.id.length - 1;
+  const request = Math.min(place.request ?? lastRequest, lastRequest);
   const item =
     place.item !== null && place.item < view.items.id.length
       ? place.item
@@ -207,56 +212,67 @@ function Session(props: ISessionProps) {
   const against =
     (place.against ?? null) === null
       ? null
-      : Math.min(place.against ?? 0, last);
+      : Math.min(place.against ?? 0, lastRequest);
   const session = useMemo<IInspectedSession>(
     () => ({
       source,
       view,
       price,
-      recorded,
-      whatIf: track.shown,
-      shown: isWhatIf ? (track.shown ?? recorded) : recorded,
+      recordedTrack,
+      whatIf: policyTrack.shownTrack,
+      shownTrack: isWhatIf
+        ? (policyTrack.shownTrack ?? recordedTrack)
+        : recordedTrack,
       range,
       chooseRange,
-      go,
+      goTo,
       leaveSubagent,
-      card,
-      compared,
-      hidden
+      cardFocus,
+      comparedView: compared,
+      hiddenParts
     }),
     [
       source,
       view,
       price,
-      recorded,
-      track.shown,
+      recordedTrack,
+      policyTrack.shownTrack,
       isWhatIf,
       range,
       chooseRange,
-      go,
+      goTo,
       leaveSubagent,
-      card,
+      cardFocus,
       compared,
-      hidden
+      hiddenParts
     ]
   );
-  const notes = useNotesShownWith(useNotesOf(source, view.seq), hidden);
+  const notes = useUnhiddenNotes(useNotesOf(source, view.seq), hiddenParts);
   const cursor = useMemo<IInspectorCursor>(
-    () => ({ request, item, definition, against, brushed }),
-    [request, item, definition, against, brushed]
+    () => ({
+      request,
+      item,
+      definition,
+      comparedRequest: against,
+      brushedRange
+    }),
+    [request, item, definition, against, brushedRange]
   );
   const { filter = ALL_ITEMS, zoom = 0 } = place;
-  const grid = useMemo<IGridChoice>(() => ({ filter, zoom }), [filter, zoom]);
-  const root = useRef<HTMLDivElement>(null);
-  const panel = useRef<HTMLDivElement>(null);
+  const gridChoice = useMemo<IGridChoice>(
+    () => ({ filter, zoom }),
+    [filter, zoom]
+  );
+  const rootRef = useRef<HTMLDivElement>(null);
+  const panelRef = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (compared?.takesFocus === true) {
-      panel.current?.focus();
+      panelRef.current?.focus();
     }
-    // Only what is drawn first takes it.
+    // Only the first drawing takes the focus.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, []);
-  useKeptFocus(root);
+  useKeptFocus(rootRef);
   const notice = [noticeOf(view, error, place, words), remark]
     .filter(Boolean)
     .join(' ');
@@ -267,21 +283,21 @@ function Session(props: ISessionProps) {
     setKeyListOpen(true);
   }, []);
   // The page's own buttons and keys go back and forward.
-  const steps = isSteppedByPage ? null : waysBackAndForward(shownPlace);
-  const pressKey = useInspectorKeys({ session, cursor, steps, showKeys });
-  useRegionName(root, words.__('Context of %1', view.title || view.session));
+  const ways = isSteppedByPage ? null : waysBackAndForward(shownPlace);
+  const handleKey = useInspectorKeys({ session, cursor, ways, showKeys });
+  useRegionName(rootRef, words.__('Context of %1', view.title || view.session));
   const isAlone = parts.length > 0;
   const isExplained = place.explained ?? false;
-  const shownPolicy = { policy, track, isExplained };
+  const shownPolicy = { policy, policyTrack, isExplained };
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
         <ReaderNotesProvider value={notes}>
           <div
             className="plm-Inspector"
-            ref={root}
+            ref={rootRef}
             role="region"
-            onKeyDown={pressKey}
+            onKeyDown={handleKey}
           >
             {leaveSubagent !== null && <WayBack onLeave={leaveSubagent} />}
             {!isAlone && <SkipLinks tab={tab} />}
@@ -290,7 +306,7 @@ function Session(props: ISessionProps) {
               idPrefix={idPrefix}
               place={place}
               openedPrice={openedPrice}
-              steps={steps}
+              ways={ways}
               showKeys={showKeys}
               isAlone={isAlone}
               comparing={comparing}
@@ -305,7 +321,7 @@ function Session(props: ISessionProps) {
             <CursorNews />
             <div
               className="plm-Inspector-panel"
-              ref={panel}
+              ref={panelRef}
               {...(isAlone
                 ? {}
                 : {
@@ -315,7 +331,7 @@ function Session(props: ISessionProps) {
                   })}
               tabIndex={-1}
             >
-              <GridChoiceProvider value={grid}>
+              <GridChoiceProvider value={gridChoice}>
                 {isAlone ? (
                   <PartsAlone parts={parts} {...shownPolicy} />
                 ) : isPrinted ? (
@@ -340,43 +356,43 @@ function Session(props: ISessionProps) {
 }
 
 /**
- * Returns the place's range of so many requests, as the tracks show it and as the views below them do, and how to
- * choose it: those follow when it is no longer being chosen, and then as soon as there is time.
+ * Returns the chosen range as the views below the tracks show it, the range as the tracks show it, and the function that
+ * chooses it: the views below follow once it is no longer being brushed, and then as soon as there is time.
  */
 function useRange(
   range: IRequestRange | null,
-  total: number,
-  go: IInspectedSession['go']
+  requestCount: number,
+  goTo: IInspectedSession['goTo']
 ): {
   range: IRequestRange | null;
-  brushed: IRequestRange | null;
+  brushedRange: IRequestRange | null;
   chooseRange: IInspectedSession['chooseRange'];
 } {
-  const [brushed, setBrushed] = useState(range);
+  const [brushedRange, setBrushedRange] = useState(range);
   const [lastRange, setLastRange] = useState(range);
   if (lastRange !== range) {
     setLastRange(range);
-    setBrushed(range);
+    setBrushedRange(range);
   }
   const chooseRange = useCallback(
-    (chosen: IRequestRange | null, way: MoveWay | 'brush' = 'choice') => {
-      setBrushed(chosen);
+    (newRange: IRequestRange | null, way: MoveWay | 'brush' = 'choice') => {
+      setBrushedRange(newRange);
       if (way !== 'brush') {
         startTransition(() => {
-          go({ range: chosen }, way);
+          goTo({ range: newRange }, way);
         });
       }
     },
-    [go]
+    [goTo]
   );
   // A recording that was written anew may have become shorter.
   return useMemo(
     () => ({
-      range: rangeWithin(range, total),
-      brushed: rangeWithin(brushed, total),
+      range: rangeWithin(range, requestCount),
+      brushedRange: rangeWithin(brushedRange, requestCount),
       chooseRange
     }),
-    [range, brushed, total, chooseRange]
+    [range, brushedRange, requestCount, chooseRange]
   );
 }
 
@@ -387,15 +403,15 @@ function noticeOf(
   { request, item, range }: IInspectorPlace,
   words: IWords
 ): string {
-  const isPast = (request ?? 0) >= view.requests.id.length;
-  const isUnknown = (item ?? 0) >= view.items.id.length;
+  const isRequestMissing = (request ?? 0) >= view.requests.id.length;
+  const isItemMissing = (item ?? 0) >= view.items.id.length;
   return [
     error && words.__('%1 What is shown was read before.', error),
     view.is_picture &&
       words.__(
         'Wastes, used items and estimated figures are still being computed…'
       ),
-    isPast &&
+    isRequestMissing &&
       words.__(
         'There is no request %1: the last one is shown.',
         count((request ?? 0) + 1)
@@ -405,7 +421,7 @@ function noticeOf(
         'There is no request %1: all are shown.',
         count((range?.first ?? 0) + 1)
       ),
-    isUnknown && words.__('There is no item %1.', count((item ?? 0) + 1))
+    isItemMissing && words.__('There is no item %1.', count((item ?? 0) + 1))
   ]
     .filter(Boolean)
     .join(' ');
@@ -419,38 +435,40 @@ function useWayBack(
   place: IInspectorPlace,
   setPlace: (place: IInspectorPlace) => void
 ): (() => void) | null {
-  const [opened, setOpened] = useState<readonly IInspectorPlace[]>([]);
+  const [returnPlaces, setReturnPlaces] = useState<readonly IInspectorPlace[]>(
+    []
+  );
   const [lastPlace, setLastPlace] = useState(place);
   const subagent = place.subagent ?? null;
   if (lastPlace !== place) {
     setLastPlace(place);
     if ((lastPlace.subagent ?? null) !== subagent) {
-      const isBack = (opened.at(-1)?.subagent ?? null) === subagent;
-      setOpened(
+      const isBack = (returnPlaces.at(-1)?.subagent ?? null) === subagent;
+      setReturnPlaces(
         subagent === null
           ? []
-          : opened.length > 0 && isBack
-            ? opened.slice(0, -1)
-            : [...opened, lastPlace]
+          : returnPlaces.length > 0 && isBack
+            ? returnPlaces.slice(0, -1)
+            : [...returnPlaces, lastPlace]
       );
     }
   }
   return subagent === null
     ? null
     : () => {
-        // Another value, so that it is told as a move.
-        setPlace({ ...(opened.at(-1) ?? NOWHERE) });
+        // A new object, so that it counts as a move.
+        setPlace({ ...(returnPlaces.at(-1) ?? NOWHERE) });
       };
 }
 
 function firstPolicy(source: IInspectorSource, view: TimelineView): string {
-  const first = source.stops?.[0];
-  if (first !== undefined) {
-    return first.policy;
+  const firstStop = source.stops?.[0];
+  if (firstStop !== undefined) {
+    return firstStop.policy;
   }
-  const given = view.given_policies > 0 ? view.policies[0] : undefined;
-  if (given !== undefined) {
-    return given.name;
+  const givenPolicy = view.given_policies > 0 ? view.policies[0] : undefined;
+  if (givenPolicy !== undefined) {
+    return givenPolicy.name;
   }
   return view.policies.some(option => option.name === FIRST_POLICY)
     ? FIRST_POLICY

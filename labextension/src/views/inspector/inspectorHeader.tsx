@@ -13,12 +13,12 @@ import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import {
-  STOP,
+  STOP_ATTRIBUTE,
   TOOLBAR_KEYS,
   useListFocus,
   type IListFocus
 } from './controls/listFocus';
-import { requestStep } from './controls/requestKeys';
+import { requestAfterKey } from './controls/requestKeys';
 import { StepButton } from './controls/stepButton';
 import { useReaderNotes } from './notes/readerNotes';
 import type { IWaysBackAndForward } from './shownPlace';
@@ -26,9 +26,9 @@ import type { IWaysBackAndForward } from './shownPlace';
 export type TabName = (typeof INSPECTOR_TABS)[number];
 
 /** Returns the tabs in their order; of two sessions, what compares them comes first. */
-export function tabsOf(compared: IComparedView | null): readonly TabName[] {
+export function tabsOf(comparedView: IComparedView | null): readonly TabName[] {
   return INSPECTOR_TABS.filter(
-    name => name !== 'compared' || compared !== null
+    name => name !== 'compared' || comparedView !== null
   );
 }
 
@@ -37,24 +37,24 @@ function movesAlongTabs(key: string): boolean {
   return ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(key);
 }
 
-/** How another session is put beside the inspected one. */
+/** How another session is chosen for a comparison with the inspected one. */
 export interface IComparing {
-  /** Asks which one. */
+  /** Asks which session. */
   readonly choose: () => void;
-  /** Shows the first alone again; absent where it is. */
+  /** Shows the first session alone again; absent where it already is. */
   readonly end?: () => void;
 }
 
 interface IInspectorHeaderProps {
   tab: TabName;
-  /** The id of the tabs and of what they show. */
+  /** The beginning of the ids of the tabs and of their panel. */
   idPrefix: string;
-  /** What the link names. */
+  /** The place that the copied link names. */
   place: IInspectorPlace;
   /** The prices with which the inspector opened, which a link carries, too; '' for none. */
   openedPrice: string;
   /** Null where the page's own buttons go back and forward. */
-  steps: IWaysBackAndForward | null;
+  ways: IWaysBackAndForward | null;
   /** Opens the list of keys. */
   showKeys: () => void;
   /** Whether some parts are shown alone, without tabs. */
@@ -68,16 +68,16 @@ export function InspectorHeader({
   idPrefix,
   place,
   openedPrice,
-  steps,
+  ways,
   showKeys,
   isAlone,
   comparing
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
-  const { view, request, item, go, compared } = useInspection();
-  const { notes, hiddenCount, write } = useReaderNotes();
-  const [copied, setCopied] = useState('');
-  const names: Record<TabName, string> = {
+  const { view, request, item, goTo, comparedView } = useInspection();
+  const { notes, hiddenCount, writeNote } = useReaderNotes();
+  const [copyStatus, setCopyStatus] = useState('');
+  const tabNames: Record<TabName, string> = {
     compared: words.__('Two sessions'),
     timeline: words.__('Timeline'),
     items: words.__('Items'),
@@ -89,57 +89,57 @@ export function InspectorHeader({
         ? words.__('Notes')
         : words.__('Notes (%1)', notes.length)
   };
-  // Where nobody wrote one and nobody can, there is nothing to show.
-  const tabs = tabsOf(compared).filter(
+  // Without notes, and where none can be written, the tab has nothing to show.
+  const tabs = tabsOf(comparedView).filter(
     name =>
       name !== 'notes' ||
       name === tab ||
       notes.length + hiddenCount > 0 ||
-      write !== null
+      writeNote !== null
   );
-  const total = view.requests.id.length;
+  const requestCount = view.requests.id.length;
   const price = withPrices(openedPrice, place.price ?? '');
   const shownPlace = { ...place, price, request, item };
-  // A subagent's place is one in the session that was asked for it.
+  // The link to a place in a subagent names the session that was asked for it.
   const link =
-    compared?.besideName === undefined
+    comparedView?.besideName === undefined
       ? linkTo(view.within || view.session, shownPlace)
-      : linkTo(compared.comparison.first.session, {
+      : linkTo(comparedView.comparison.first.session, {
           ...shownPlace,
-          beside: compared.besideName,
-          ...(compared.side === 'second' ? { side: compared.side } : {})
+          beside: comparedView.besideName,
+          ...(comparedView.side === 'second' ? { side: comparedView.side } : {})
         });
-  const tools = [
-    ...(steps === null ? [] : ['back', 'forward']),
+  const toolNames = [
+    ...(ways === null ? [] : ['back', 'forward']),
     ...(copy === undefined ? [] : ['copy']),
     ...(comparing === null ? [] : ['compare']),
     ...(comparing?.end === undefined ? [] : ['end']),
     'keys'
   ];
-  const toolbar = useListFocus(tools.length, TOOLBAR_KEYS);
-  const stop = (tool: string) => ({
-    tabIndex: toolbar.tabIndex(tools.indexOf(tool)),
-    ...STOP
+  const toolbar = useListFocus(toolNames.length, TOOLBAR_KEYS);
+  const stopProps = (tool: string) => ({
+    tabIndex: toolbar.tabIndexOf(toolNames.indexOf(tool)),
+    ...STOP_ATTRIBUTE
   });
   return (
     <div
       className="plm-Inspector-header"
-      data-compared={compared === null ? undefined : 'true'}
+      data-compared={comparedView === null ? undefined : 'true'}
     >
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
         <bdi>{oneLine(view.title) || view.session}</bdi>
       </h2>
       <p className="plm-Inspector-origin plm-Muted">
         {[
-          ...(compared === null
+          ...(comparedView === null
             ? []
-            : compared.side === 'first'
+            : comparedView.side === 'first'
               ? [words.__('the first of two')]
               : [words.__('the second of two')]),
           oneLine(view.origin),
-          total === 1
+          requestCount === 1
             ? words.__('1 request')
-            : words.__('%1 requests', count(total)),
+            : words.__('%1 requests', count(requestCount)),
           words.__('%1 items', count(view.items.id.length)),
           view.own ? words.__('can be edited') : words.__('read-only')
         ].join(' · ')}
@@ -150,14 +150,14 @@ export function InspectorHeader({
           role="tablist"
           aria-label={words.__('Views')}
           onKeyDown={event => {
-            const next = movesAlongTabs(event.key)
-              ? requestStep(event, tabs.indexOf(tab), tabs.length)
+            const nextIndex = movesAlongTabs(event.key)
+              ? requestAfterKey(event, tabs.indexOf(tab), tabs.length)
               : null;
-            if (next !== null) {
+            if (nextIndex !== null) {
               event.preventDefault();
-              go({ tab: tabs[next] }, 'walk');
+              goTo({ tab: tabs[nextIndex] }, 'walk');
               document
-                .getElementById(`${idPrefix}-${tabs[next] ?? ''}`)
+                .getElementById(`${idPrefix}-${tabs[nextIndex] ?? ''}`)
                 ?.focus();
             }
           }}
@@ -172,10 +172,10 @@ export function InspectorHeader({
               aria-controls={`${idPrefix}-panel`}
               tabIndex={name === tab ? 0 : -1}
               onClick={() => {
-                go({ tab: name });
+                goTo({ tab: name });
               }}
             >
-              {names[name]}
+              {tabNames[name]}
             </button>
           ))}
         </div>
@@ -184,24 +184,24 @@ export function InspectorHeader({
         className="plm-Inspector-tools"
         role="toolbar"
         aria-label={words.__('Place and link')}
-        {...toolbar.list}
+        {...toolbar.handlers}
       >
-        {steps !== null && <StepButtons steps={steps} toolbar={toolbar} />}
+        {ways !== null && <StepButtons ways={ways} toolbar={toolbar} />}
         <span className="plm-Inspector-place">
-          {words.__('%1 of %2', count(request + 1), count(total))}
+          {words.__('%1 of %2', count(request + 1), count(requestCount))}
         </span>
         {copy !== undefined && (
           <LinkButton
             className="plm-Inspector-link"
             title={link}
-            {...stop('copy')}
+            {...stopProps('copy')}
             onClick={() => {
               void copy(link).then(
                 () => {
-                  setCopied(words.__('copied'));
+                  setCopyStatus(words.__('copied'));
                 },
                 () => {
-                  setCopied(link);
+                  setCopyStatus(link);
                 }
               );
             }}
@@ -216,7 +216,7 @@ export function InspectorHeader({
             title={words.__(
               'Show another session beside this one: where they part, and what each cost'
             )}
-            {...stop('compare')}
+            {...stopProps('compare')}
             onClick={comparing.choose}
           >
             {words.__('Compare with…')}
@@ -226,7 +226,7 @@ export function InspectorHeader({
           <LinkButton
             className="plm-Inspector-link"
             title={words.__('Show the first session alone again')}
-            {...stop('end')}
+            {...stopProps('end')}
             onClick={comparing.end}
           >
             {words.__('End comparison')}
@@ -236,18 +236,18 @@ export function InspectorHeader({
           className="plm-Inspector-link"
           aria-haspopup="dialog"
           title={words.__('The keys of the inspector (?)')}
-          {...stop('keys')}
+          {...stopProps('keys')}
           onClick={showKeys}
         >
           {words.__('Keys')}
         </LinkButton>
       </div>
       <span role="status" className="plm-Muted">
-        {copied}
+        {copyStatus}
       </span>
-      {/* Of the request a sentence is read aloud when the cursor has moved. */}
+      {/* The tab that a step back or forward led to; the request is announced by CursorNews. */}
       <span role="status" className="plm-Hidden">
-        {steps?.isReturned === true && !isAlone ? names[tab] : ''}
+        {ways?.isReturned === true && !isAlone ? tabNames[tab] : ''}
       </span>
     </div>
   );
@@ -255,12 +255,12 @@ export function InspectorHeader({
 
 /** Draws the buttons for the place before and the one after. */
 function StepButtons(props: {
-  steps: IWaysBackAndForward;
+  ways: IWaysBackAndForward;
   toolbar: IListFocus;
 }) {
-  const { steps, toolbar } = props;
+  const { ways, toolbar } = props;
   const { words } = useHost();
-  const { back, forward } = steps;
+  const { back, forward } = ways;
   return (
     <span
       className="plm-Inspector-steps"
@@ -272,7 +272,7 @@ function StepButtons(props: {
         onStep={() => back?.()}
         label={words.__('Back')}
         title={words.__('Back to the place before (Alt ←)')}
-        tabIndex={toolbar.tabIndex(0)}
+        tabIndex={toolbar.tabIndexOf(0)}
       >
         <span aria-hidden="true">←</span>
       </StepButton>
@@ -281,7 +281,7 @@ function StepButtons(props: {
         onStep={() => forward?.()}
         label={words.__('Forward')}
         title={words.__('Forward again (Alt →)')}
-        tabIndex={toolbar.tabIndex(1)}
+        tabIndex={toolbar.tabIndexOf(1)}
       >
         <span aria-hidden="true">→</span>
       </StepButton>

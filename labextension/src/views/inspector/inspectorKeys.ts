@@ -11,9 +11,9 @@ import type {
 import type { IWaysBackAndForward } from './shownPlace';
 
 /** The field that searches the grid's items, or the blocks of a request. */
-const SEARCH_FIELD = '.plm-GridFilter-text, .plm-RequestViewer-find';
+const SEARCH_FIELD_SELECTOR = '.plm-GridFilter-text, .plm-RequestViewer-find';
 /** Inputs that take no letters. */
-const WITHOUT_LETTERS: readonly string[] = [
+const LETTERLESS_INPUT_TYPES: readonly string[] = [
   'button',
   'checkbox',
   'radio',
@@ -21,16 +21,16 @@ const WITHOUT_LETTERS: readonly string[] = [
 ];
 
 /** The keys that, with Alt, go back and forward. */
-const STEP_KEYS: Readonly<Record<string, 'back' | 'forward' | undefined>> = {
+const STEP_BY_KEY: Readonly<Record<string, 'back' | 'forward' | undefined>> = {
   ArrowLeft: 'back',
   ArrowRight: 'forward'
 };
 
 interface IInspectorKeysOptions {
-  session: Pick<IInspectedSession, 'view' | 'go' | 'hidden'>;
+  session: Pick<IInspectedSession, 'view' | 'goTo' | 'hiddenParts'>;
   cursor: Pick<IInspectorCursor, 'request'>;
   /** Null where the page's own keys go back and forward. */
-  steps: IWaysBackAndForward | null;
+  ways: IWaysBackAndForward | null;
   /** Opens the list of keys. */
   showKeys: () => void;
 }
@@ -39,41 +39,44 @@ interface IInspectorKeysOptions {
 export function useInspectorKeys({
   session,
   cursor,
-  steps,
+  ways,
   showKeys
 }: IInspectorKeysOptions): (event: KeyboardEvent<HTMLElement>) => void {
-  const { view, go, hidden } = session;
+  const { view, goTo, hiddenParts } = session;
   const { request } = cursor;
-  const breaks = useMemo(
+  const breakRequests = useMemo(
     () =>
-      hidden.has('breaks')
+      hiddenParts.has('breaks')
         ? []
         : view.breaks.map(cacheBreak => cacheBreak.request),
-    [view, hidden]
+    [view, hiddenParts]
   );
-  /** The inspector whose search is to have the focus once its tab is drawn. */
-  const searched = useRef<HTMLElement | null>(null);
+  /** The inspector whose search gets the focus once its tab is drawn. */
+  const inspectorToSearch = useRef<HTMLElement | null>(null);
   useEffect(() => {
-    if (searched.current !== null && focusSearch(searched.current)) {
-      searched.current = null;
+    if (
+      inspectorToSearch.current !== null &&
+      focusSearch(inspectorToSearch.current)
+    ) {
+      inspectorToSearch.current = null;
     }
   });
   const goToBreak = (direction: 1 | -1) => {
-    const to = nextOf(breaks, request, direction);
-    if (to !== null) {
-      go({ request: to, against: null });
+    const breakRequest = nextOf(breakRequests, request, direction);
+    if (breakRequest !== null) {
+      goTo({ request: breakRequest, against: null });
     }
   };
   return event => {
-    if (isForOthers(event)) {
+    if (belongsToOthers(event)) {
       return;
     }
     if (event.altKey) {
-      const direction = STEP_KEYS[event.key];
-      if (steps !== null && direction !== undefined && !event.shiftKey) {
+      const direction = STEP_BY_KEY[event.key];
+      if (ways !== null && direction !== undefined && !event.shiftKey) {
         // Also at the end, where the browser would leave the page.
         event.preventDefault();
-        steps[direction]?.();
+        ways[direction]?.();
       }
       return;
     }
@@ -86,8 +89,8 @@ export function useInspectorKeys({
         break;
       case '/':
         if (!focusSearch(event.currentTarget)) {
-          searched.current = event.currentTarget;
-          go({ tab: 'items' });
+          inspectorToSearch.current = event.currentTarget;
+          goTo({ tab: 'items' });
         }
         break;
       case '?':
@@ -102,14 +105,16 @@ export function useInspectorKeys({
 
 /** Moves the focus to the field of a search; returns whether there is one. */
 function focusSearch(inspector: HTMLElement): boolean {
-  const field = inspector.querySelector<HTMLInputElement>(SEARCH_FIELD);
+  const field = inspector.querySelector<HTMLInputElement>(
+    SEARCH_FIELD_SELECTOR
+  );
   field?.focus();
   field?.select();
   return field !== null;
 }
 
 /** Returns whether a key belongs to the element it was pressed in, or to the browser. */
-function isForOthers(event: KeyboardEvent): boolean {
+function belongsToOthers(event: KeyboardEvent): boolean {
   const { target } = event;
   return (
     event.defaultPrevented ||
@@ -122,7 +127,7 @@ function isForOthers(event: KeyboardEvent): boolean {
 function takesLetters(element: HTMLElement): boolean {
   return (
     (element instanceof HTMLInputElement &&
-      !WITHOUT_LETTERS.includes(element.type)) ||
+      !LETTERLESS_INPUT_TYPES.includes(element.type)) ||
     element.isContentEditable ||
     element.closest('select, textarea, dialog, [role="listbox"]') !== null
   );

@@ -26,18 +26,22 @@ import { TimelineTracks } from './timeline/timelineTracks';
 
 interface IShownPartProps {
   part: InspectorPartName;
-  /** What stands for it where several parts share a card; by default a sentence. */
-  otherwise?: ReactNode;
+  /** Drawn in place of a hidden part, where several share a card; by default a sentence. */
+  replacement?: ReactNode;
   children: ReactNode;
 }
 
-/** Draws a part, or that it is hidden. */
-export function ShownPart({ part, otherwise, children }: IShownPartProps) {
-  const { hidden } = useInspectedSession();
-  if (!hidden.has(part)) {
+/** Draws a part, or the remark that it is hidden. */
+export function ShownPart({ part, replacement, children }: IShownPartProps) {
+  const { hiddenParts } = useInspectedSession();
+  if (!hiddenParts.has(part)) {
     return children;
   }
-  return otherwise === undefined ? <HiddenPartNote part={part} /> : otherwise;
+  return replacement === undefined ? (
+    <HiddenPartNote part={part} />
+  ) : (
+    replacement
+  );
 }
 
 function HiddenPartNote({ part }: { part: InspectorPartName }) {
@@ -77,11 +81,11 @@ const CARDS: Readonly<Record<CardPart, () => ReactElement>> = {
 
 interface IPartCardProps {
   part: CardPart;
-  /** The content, where it is another than that of the part alone. */
+  /** The content, where it is more than the part. */
   children?: ReactNode;
 }
 
-/** Draws a card with a part, or that it is hidden. */
+/** Draws a card with a part, or with the remark that it is hidden. */
 export function PartCard({ part, children }: IPartCardProps) {
   return (
     <div className="plm-Inspector-card">
@@ -93,17 +97,17 @@ export function PartCard({ part, children }: IPartCardProps) {
 interface IPartsAloneProps {
   parts: readonly InspectorPartName[];
   policy: string;
-  track: IPolicyTrack;
+  policyTrack: IPolicyTrack;
   isExplained: boolean;
 }
 
 /** Draws some parts below each other, without the tabs. */
-export function PartsAlone({ parts, ...policy }: IPartsAloneProps) {
+export function PartsAlone({ parts, ...policyProps }: IPartsAloneProps) {
   return (
     <div className="plm-Inspector-stack">
       {parts.map(part => (
         <Fragment key={part}>
-          <ShownPart part={part}>{drawPart(part, policy)}</ShownPart>
+          <ShownPart part={part}>{drawPart(part, policyProps)}</ShownPart>
         </Fragment>
       ))}
     </div>
@@ -112,13 +116,13 @@ export function PartsAlone({ parts, ...policy }: IPartsAloneProps) {
 
 function drawPart(
   part: InspectorPartName,
-  policy: Omit<IPartsAloneProps, 'parts'>
+  policyProps: Omit<IPartsAloneProps, 'parts'>
 ): ReactElement {
   switch (part) {
     case 'tracks':
       return (
         <div>
-          <TimelineTracks isExplained={policy.isExplained} />
+          <TimelineTracks isExplained={policyProps.isExplained} />
           <RangeSentence />
           <KindLegend />
         </div>
@@ -128,7 +132,7 @@ function drawPart(
     case 'policy':
       return (
         <div>
-          <PolicyControls {...policy} />
+          <PolicyControls {...policyProps} />
           <ShownTrackChoice />
         </div>
       );

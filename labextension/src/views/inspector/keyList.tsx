@@ -36,7 +36,10 @@ export function KeyList({ onClose }: { onClose: () => void }) {
 
 interface IKeysOfPlace {
   readonly place: string;
-  readonly keys: readonly (readonly [names: readonly string[], does: string])[];
+  readonly keys: readonly (readonly [
+    names: readonly string[],
+    meaning: string
+  ])[];
 }
 
 /** Returns the keys by the places in which they work. */

@@ -17,6 +17,8 @@ import { KindLegend } from './timeline/kindLegend';
 import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 
+const PRINTED_GRID_PX = 480;
+
 /** Draws the views, each in a card of its own. */
 export function PrintedSections() {
   const { words } = useHost();
@@ -38,10 +40,10 @@ export function PrintedSections() {
         <PartCard part="difference" />
         <div className="plm-Inspector-card">
           <ShownPart part="grid">
-            <ItemGrid height={480} isPrinted />
+            <ItemGrid height={PRINTED_GRID_PX} isPrinted />
           </ShownPart>
           {item !== null && (
-            <ShownPart part="card" otherwise={null}>
+            <ShownPart part="card" replacement={null}>
               <ItemCard item={item} />
             </ShownPart>
           )}
@@ -72,7 +74,7 @@ export function PrintedSections() {
   );
 }
 
-/** The numbers of the second track's policy, which its sliders show on a screen. */
+/** Draws the numbers of the second track's policy, which its sliders show on a screen. */
 function PolicyNumbers() {
   const { words } = useHost();
   const { view, whatIf } = useInspectedSession();

@@ -28,7 +28,7 @@ export function useView(
   const [, setIsLate] = useState(false);
   useEffect(
     () =>
-      // The sentence that the source waits is drawn.
+      // Draws again: the source then has the sentence that it waits.
       runAfter(LATE_MS, () => {
         setIsLate(true);
       }),
@@ -39,7 +39,7 @@ export function useView(
     let isAsking = false;
     let mustAskAgain = false;
     let heldView: TimelineView | null = null;
-    const priced = price === null ? {} : { price };
+    const priceField = price === null ? {} : { price };
     const ask = () => {
       if (isAsking) {
         mustAskAgain = true;
@@ -49,8 +49,8 @@ export function useView(
       const query = {
         ask: 'view',
         epoch: '',
-        ...priced,
-        ...afterView(heldView)
+        ...priceField,
+        ...viewQueryFields(heldView)
       } as const;
       void source.ask(query).then(answer => {
         isAsking = false;
@@ -58,7 +58,7 @@ export function useView(
           return;
         }
         const isGrowth = heldView !== null;
-        const view = viewFrom(heldView, answer);
+        const view = viewInAnswer(heldView, answer);
         if (view === null && (answer.patch ?? null) !== null) {
           // The patch belongs to another view than the held one, so that the whole view is requested.
           heldView = null;
@@ -66,7 +66,7 @@ export function useView(
         }
         heldView = view ?? heldView;
         const update = () => {
-          setKnownView(before => knownAfter(before, view, answer.error));
+          setKnownView(previous => nextKnownView(previous, view, answer.error));
         };
         if (isGrowth) {
           // It is drawn in pieces, between which the cursor moves.
@@ -81,17 +81,17 @@ export function useView(
       });
     };
     ask();
-    const end = source.subscribe?.(ask);
+    const unsubscribe = source.subscribe?.(ask);
     return () => {
       isCurrent = false;
-      end?.();
+      unsubscribe?.();
     };
   }, [source, price]);
   return knownView;
 }
 
-/** Returns the fields of the next question for a view: first what is drawn first, then the rest, then what is newer. */
-function afterView(
+/** Returns the fields of the next question: for what is drawn first, then for the rest, then for what is newer. */
+function viewQueryFields(
   heldView: TimelineView | null
 ): Pick<AskView, 'part' | 'after' | 'epoch'> {
   if (heldView === null) {
@@ -106,7 +106,7 @@ function afterView(
 }
 
 /** Returns the view in an answer, or the one that a patch makes of the one that is held. */
-function viewFrom(
+function viewInAnswer(
   heldView: TimelineView | null,
   { view, patch }: ViewAnswer
 ): TimelineView | null {
@@ -115,13 +115,13 @@ function viewFrom(
     : (view ?? null);
 }
 
-function knownAfter(
-  before: IKnownView,
+function nextKnownView(
+  previous: IKnownView,
   view: TimelineView | null,
   error: string
 ): IKnownView {
   if (view === null) {
-    return error === '' ? before : { ...before, error };
+    return error === '' ? previous : { ...previous, error };
   }
   return view.version > VIEW_VERSION
     ? {

@@ -25,7 +25,9 @@ import type { IInspectedSession } from './controls/inspection';
 export interface ISteppedPlace {
   readonly place: IInspectorPlace;
   readonly steps: IPlaceSteps;
-  readonly change: (changeSteps: (steps: IPlaceSteps) => IPlaceSteps) => void;
+  readonly updateSteps: (
+    changeSteps: (steps: IPlaceSteps) => IPlaceSteps
+  ) => void;
 }
 
 interface IShownPlaceProps {
@@ -42,8 +44,8 @@ interface IStepsState {
 /**
  * Returns the place and its steps; a place from outside is shown instead.
  *
- * Each change is made of the one before it: while a newer view is being drawn, React makes the waiting ones again, as
- * new objects. So places are compared by what they say.
+ * While a newer view is being drawn, React may run pending state changes again, which makes new objects: so places are
+ * compared by their fields.
  */
 export function useShownPlace({
   place: placeFromOutside,
@@ -62,23 +64,23 @@ export function useShownPlace({
   const outerPlace = useRef(placeFromOutside);
   useLayoutEffect(() => {
     if (stepsState.placeFromOutside !== placeFromOutside) {
-      const isKnown = isSame(outerPlace.current, placeFromOutside);
+      const wasReported = isSame(outerPlace.current, placeFromOutside);
       outerPlace.current = placeFromOutside;
-      setStepsState(before =>
-        // What was reported comes back; a move that was made meanwhile is newer.
-        isKnown
-          ? { ...before, placeFromOutside }
-          : stepsWith(before, placeFromOutside)
+      setStepsState(previous =>
+        // A place that was reported comes back; a move that was made meanwhile is newer.
+        wasReported
+          ? { ...previous, placeFromOutside }
+          : stepsWith(previous, placeFromOutside)
       );
     }
   }, [stepsState, placeFromOutside]);
-  const change = useCallback(
+  const updateSteps = useCallback(
     (changeSteps: (steps: IPlaceSteps) => IPlaceSteps) => {
-      setStepsState(before => {
-        const changed = changeSteps(before.steps);
-        return changed === before.steps
-          ? before
-          : { ...before, steps: changed };
+      setStepsState(previous => {
+        const newSteps = changeSteps(previous.steps);
+        return newSteps === previous.steps
+          ? previous
+          : { ...previous, steps: newSteps };
       });
     },
     []
@@ -95,7 +97,10 @@ export function useShownPlace({
     // Only a change of the place is reported, not a new callback.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [place]);
-  return useMemo(() => ({ place, steps, change }), [place, steps, change]);
+  return useMemo(
+    () => ({ place, steps, updateSteps }),
+    [place, steps, updateSteps]
+  );
 }
 
 function isSame(
@@ -124,35 +129,37 @@ function stepsWith(
 }
 
 /** Keeps the same item chosen when a newer view numbers it anew, as happens while an answer is written. */
-export function useSameItem(
+export function useRenumberedItem(
   view: TimelineView | null,
-  { change }: ISteppedPlace
+  { updateSteps }: ISteppedPlace
 ): void {
   const lastView = useRef(view);
   useLayoutEffect(() => {
-    const before = lastView.current;
+    const olderView = lastView.current;
     lastView.current = view;
-    if (before !== view && before !== null && view !== null) {
-      change(steps =>
-        withRenumberedItems(steps, item => sameItem(before, view, item))
+    if (olderView !== view && olderView !== null && view !== null) {
+      updateSteps(steps =>
+        withRenumberedItems(steps, item =>
+          itemInNewerView(olderView, view, item)
+        )
       );
     }
-  }, [view, change]);
+  }, [view, updateSteps]);
 }
 
-/** Returns how to move; in a session that may grow the last request stands for the newest one, which is followed. */
-export function useMovement(
+/** Returns the function that moves; in a session that may grow the last request stands for the newest, which is followed. */
+export function useGoTo(
   view: TimelineView,
-  { change }: ISteppedPlace
-): IInspectedSession['go'] {
-  const follows = view.own;
-  const last = view.requests.id.length - 1;
+  { updateSteps }: ISteppedPlace
+): IInspectedSession['goTo'] {
+  const followsNewest = view.own;
+  const lastRequest = view.requests.id.length - 1;
   return useMemo(
     () =>
       (newFields: Partial<IInspectorPlace>, way: MoveWay = 'choice') => {
-        const isLast = follows && newFields.request === last;
-        const at = Date.now();
-        change(steps =>
+        const isLast = followsNewest && newFields.request === lastRequest;
+        const nowMs = Date.now();
+        updateSteps(steps =>
           movedTo(
             steps,
             {
@@ -163,15 +170,15 @@ export function useMovement(
               ...(isLast ? { request: null } : {})
             },
             way,
-            at
+            nowMs
           )
         );
       },
-    [follows, last, change]
+    [followsNewest, lastRequest, updateSteps]
   );
 }
 
-/** Ways to the places before and after; null where there is nothing to go to. */
+/** The functions that go back and forward; null where there is no such place. */
 export interface IWaysBackAndForward {
   readonly back: (() => void) | null;
   readonly forward: (() => void) | null;
@@ -179,38 +186,37 @@ export interface IWaysBackAndForward {
   readonly isReturned: boolean;
 }
 
-/** Returns how to go back and forward. */
 export function waysBackAndForward({
   steps,
-  change
+  updateSteps
 }: ISteppedPlace): IWaysBackAndForward {
   return {
     back:
       steps.before.length === 0
         ? null
         : () => {
-            change(steppedBack);
+            updateSteps(steppedBack);
           },
     forward:
       steps.after.length === 0
         ? null
         : () => {
-            change(steppedForward);
+            updateSteps(steppedForward);
           },
     isReturned: steps.move === null && steps.stepCount > 0
   };
 }
 
 /** Returns the number that an item of an older view has in a newer one; null where it is gone. */
-function sameItem(
-  before: TimelineView,
-  after: TimelineView,
+function itemInNewerView(
+  olderView: TimelineView,
+  newerView: TimelineView,
   item: number | null
 ): number | null {
-  const id = item === null ? undefined : before.items.id[item];
-  if (id === undefined || item === null || after.items.id[item] === id) {
+  const id = item === null ? undefined : olderView.items.id[item];
+  if (id === undefined || item === null || newerView.items.id[item] === id) {
     return item;
   }
-  const index = after.items.id.indexOf(id);
+  const index = newerView.items.id.indexOf(id);
   return index < 0 ? null : index;
 }

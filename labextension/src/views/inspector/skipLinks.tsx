@@ -5,17 +5,17 @@ import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import type { TabName } from './inspectorHeader';
 
-const GRID = '.plm-ItemGrid-box';
-const SENTENCE = '.plm-CursorSentence';
+const GRID_SELECTOR = '.plm-ItemGrid-box';
+const SENTENCE_SELECTOR = '.plm-CursorSentence';
 const TABS_WITH_GRID: readonly TabName[] = ['timeline', 'items'];
 
 /** Draws the buttons for what a tab shows; they stand before all else that has the focus. */
 export function SkipLinks({ tab }: { tab: TabName }) {
   const { words } = useHost();
-  const { item, card } = useInspection();
+  const { item, cardFocus } = useInspection();
   // In the Cost tab no item is chosen from anything.
   const hasCard = item !== null && tab !== 'cost';
-  const skipTo =
+  const skipHandler =
     (selector: string) =>
     ({ currentTarget }: MouseEvent) => {
       currentTarget
@@ -30,20 +30,20 @@ export function SkipLinks({ tab }: { tab: TabName }) {
       aria-label={words.__('Skip the tracks')}
     >
       {TABS_WITH_GRID.includes(tab) && (
-        <OutlinedButton onClick={skipTo(GRID)}>
+        <OutlinedButton onClick={skipHandler(GRID_SELECTOR)}>
           {words.__('Skip to the grid')}
         </OutlinedButton>
       )}
       {hasCard && (
         <OutlinedButton
           onClick={({ currentTarget }) => {
-            card.moveIntoCard(currentTarget);
+            cardFocus.moveIntoCard(currentTarget);
           }}
         >
           {words.__('Skip to the card')}
         </OutlinedButton>
       )}
-      <OutlinedButton onClick={skipTo(SENTENCE)}>
+      <OutlinedButton onClick={skipHandler(SENTENCE_SELECTOR)}>
         {words.__('Skip to the sentence')}
       </OutlinedButton>
     </div>

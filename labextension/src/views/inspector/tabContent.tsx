@@ -32,7 +32,7 @@ import { TermButton } from './glossary/term';
 interface ITabContentProps {
   tab: TabName;
   policy: string;
-  track: IPolicyTrack;
+  policyTrack: IPolicyTrack;
   /** Whether sentences explain what each picture shows. */
   isExplained: boolean;
 }
@@ -95,7 +95,7 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
   );
 }
 
-/** The views below the tracks follow the cursor as soon as there is time: the tracks come first. */
+/** Draws views whose cursor follows as soon as there is time: the tracks come first. */
 function DeferredCursor({ children }: { children: ReactNode }) {
   const cursor = useDeferredValue(useInspectorCursor());
   return (
@@ -107,7 +107,7 @@ function DeferredCursor({ children }: { children: ReactNode }) {
 function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
   const { isExplained } = props;
   const { words } = useHost();
-  const { go } = useInspectedSession();
+  const { goTo } = useInspectedSession();
   return (
     <>
       <ShownPart part="tracks">
@@ -115,7 +115,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
         <RangeSentence />
       </ShownPart>
       <div className="plm-Inspector-reading">
-        <ShownPart part="tracks" otherwise={null}>
+        <ShownPart part="tracks" replacement={null}>
           <KindLegend />
         </ShownPart>
         <ShownTrackChoice />
@@ -124,7 +124,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
           aria-label={words.__('What the pictures show')}
           title={words.__('What the pictures show')}
           onClick={() => {
-            go({ explained: !isExplained });
+            goTo({ explained: !isExplained });
           }}
         >
           ?
@@ -177,16 +177,17 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
 
 /** The height of what stands above the grid of the Timeline tab, and of the status bar, in a window of JupyterLab. */
 const ABOVE_PX = 640;
-/** Fourteen rows, their head, and a bar to scroll by. */
-const MIN_GRID_PX = HEAD_PX + 14 * ROW_PX + 18;
+const MIN_GRID_ROWS = 14;
+const SCROLLBAR_PX = 18;
+const MIN_GRID_PX = HEAD_PX + MIN_GRID_ROWS * ROW_PX + SCROLLBAR_PX;
 const MAX_GRID_PX = 560;
 
-/** Draws the grid as high as the window leaves room, at least fourteen rows. */
+/** Draws the grid as high as the window leaves room, with at least MIN_GRID_ROWS. */
 function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
   const { words } = useHost();
   const { item } = useInspectorCursor();
-  const room = useWindowHeight() - ABOVE_PX;
-  const height = hasKinds ? MAX_GRID_PX : Math.min(MAX_GRID_PX, room);
+  const roomPx = useWindowHeight() - ABOVE_PX;
+  const height = hasKinds ? MAX_GRID_PX : Math.min(MAX_GRID_PX, roomPx);
   return (
     <div className="plm-Inspector-card">
       <ShownPart part="grid">
@@ -204,7 +205,7 @@ function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
 /** Draws the card of the chosen item; nothing where it is hidden. */
 function ShownItemCard() {
   return (
-    <ShownPart part="card" otherwise={null}>
+    <ShownPart part="card" replacement={null}>
       <ChosenItemCard />
     </ShownPart>
   );

@@ -2,7 +2,7 @@
 import type { FileDiff } from '../../protocol/generated';
 import { Diff } from '../controls/diff';
 import { Disclosure } from '../controls/disclosure';
-import { LineNumbers } from '../controls/lineNumbers';
+import { LineCounts } from '../controls/lineNumbers';
 import { useHost, type IWords } from '../host';
 
 /** Draws the line; it opens to a list of files, and each file to its diff. */
@@ -14,7 +14,7 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
       head={
         <span>
           {words._n('%1 file changed', '%1 files changed', changes.length)}{' '}
-          <LineNumbers {...totals(changes)} />
+          <LineCounts {...lineTotals(changes)} />
         </span>
       }
     >
@@ -42,7 +42,7 @@ export function FileChange(props: {
     <>
       <code className="plm-FileChanges-file">{change.file}</code>
       {statusNote !== '' && <span className="plm-Muted">{statusNote}</span>}
-      {change.additions + change.deletions > 0 && <LineNumbers {...change} />}
+      {change.additions + change.deletions > 0 && <LineCounts {...change} />}
     </>
   );
   return change.patch === undefined || change.patch === '' ? (
@@ -60,7 +60,7 @@ export function FileChange(props: {
   );
 }
 
-function totals(changes: readonly FileDiff[]) {
+function lineTotals(changes: readonly FileDiff[]) {
   return {
     additions: changes.reduce((sum, change) => sum + change.additions, 0),
     deletions: changes.reduce((sum, change) => sum + change.deletions, 0)

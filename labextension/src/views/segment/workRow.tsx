@@ -12,7 +12,7 @@ export function WorkRow(props: { row: IWorkRow; children: ReactNode }) {
   return (
     <Disclosure
       className="plm-Work"
-      holds={row.lines.map(({ key }) => key)}
+      innerLines={row.lines.map(({ key }) => key)}
       head={
         <span className="plm-Work-words">
           {workWords(row, words).map(({ isName, text }, index) =>

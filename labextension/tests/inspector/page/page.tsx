@@ -11,7 +11,7 @@ import type {
 import type { IInspectorPlace } from '../../../src/state/inspector/source';
 import { HostProvider } from '../../../src/views/host';
 import { Inspector } from '../../../src/views/inspector/inspector';
-import { HOST } from '../../../src/widget/browserHost';
+import { BROWSER_HOST } from '../../../src/widget/browserHost';
 import { sampleSource } from '../sampleSource';
 import '../../../style/base.css';
 import '../../../style/panel.css';
@@ -32,7 +32,7 @@ function inspect(
   const element = document.createElement('div');
   document.body.replaceChildren(element);
   createRoot(element).render(
-    <HostProvider value={HOST}>
+    <HostProvider value={BROWSER_HOST}>
       <Inspector
         source={{
           ask: query => {

@@ -60,13 +60,13 @@ async function type(value: string) {
 
 describe('the word at the caret', () => {
   it('is a command at the start of the prompt only', () => {
-    expect(wordAt('/re', 3)?.typed).toBe('re');
+    expect(wordAt('/re', 3)?.typedText).toBe('re');
     expect(wordAt('read /re', 8)).toBeNull();
     expect(wordAt('/review it', 10)).toBeNull();
   });
 
   it('is an agent after any space, and never an address', () => {
-    expect(wordAt('ask\n@ex', 7)?.typed).toBe('ex');
+    expect(wordAt('ask\n@ex', 7)?.typedText).toBe('ex');
     expect(wordAt('me@ex', 5)).toBeNull();
   });
 

@@ -10,9 +10,9 @@ import type {
 } from '../../../src/protocol/generated';
 import { wordAt, withCompletion } from '../../../src/views/composer/completion';
 import {
-  BUSY_MS,
+  BUSY_RETRY_MS,
   mentionGroups,
-  PAUSE_MS,
+  TYPING_PAUSE_MS,
   rankedMatches
 } from '../../../src/views/composer/mentions';
 import {
@@ -121,8 +121,8 @@ describe('the ranking', () => {
 
 describe('the word of a mention', () => {
   it('has a space in it for a cell and an output only', () => {
-    expect(wordAt('see @cell 1', 11)?.typed).toBe('cell 1');
-    expect(wordAt('see (@out ', 10)?.typed).toBe('out ');
+    expect(wordAt('see @cell 1', 11)?.typedText).toBe('cell 1');
+    expect(wordAt('see (@out ', 10)?.typedText).toBe('out ');
     expect(wordAt('see @cell 1 ', 12)).toBeNull();
     expect(wordAt('see @df 1', 9)).toBeNull();
   });
@@ -205,7 +205,7 @@ describe('the list', () => {
     actions.prompts.mentions.mockResolvedValue({
       rows: [row('file', 'deep/down/robin.csv')]
     });
-    await type('read @robin', PAUSE_MS);
+    await type('read @robin', TYPING_PAUSE_MS);
 
     expect(actions.prompts.mentions).toHaveBeenLastCalledWith(
       'robin',
@@ -252,7 +252,7 @@ describe('the chips', () => {
     ]);
     const text =
       '@cell 4 @out 4 @df @a/b.csv @error @cell 9 @loud @busy @.env @cell 2 @key ';
-    await type(text, PAUSE_MS);
+    await type(text, TYPING_PAUSE_MS);
 
     expect(actions.prompts.previews).toHaveBeenCalledWith(text, undefined);
     expect(chips()).toEqual([
@@ -279,7 +279,7 @@ describe('the chips', () => {
       preview('@df', { tokens: 1 }),
       preview('@old', { tokens: 2 })
     ]);
-    await type('see @df and @old ', PAUSE_MS);
+    await type('see @df and @old ', TYPING_PAUSE_MS);
     expect(chips()).toHaveLength(2);
     await type('see @df2 and @old ');
 
@@ -293,7 +293,7 @@ describe('the chips', () => {
     actions.prompts.previews.mockResolvedValue([
       preview('@old_', { state: 'unknown' })
     ]);
-    await type('see @old_', PAUSE_MS);
+    await type('see @old_', TYPING_PAUSE_MS);
     expect(optionNames()).toEqual(['@old_frame']);
     expect(chips()).toEqual([]);
     press('Escape');
@@ -307,10 +307,10 @@ describe('the chips', () => {
       preview('@df', { state: 'busy' })
     ]);
     actions.prompts.previews.mockResolvedValue([preview('@df', { tokens: 7 })]);
-    await type('see @df ', PAUSE_MS);
+    await type('see @df ', TYPING_PAUSE_MS);
     expect(chips()).toEqual(['df · counted when the cell has ended']);
-    await type('see @df ', BUSY_MS);
-    await type('see @df ', PAUSE_MS);
+    await type('see @df ', BUSY_RETRY_MS);
+    await type('see @df ', TYPING_PAUSE_MS);
 
     expect(chips()).toEqual(['df · ~7 tokens']);
     expect(actions.prompts.previews).toHaveBeenCalledTimes(2);
@@ -318,7 +318,7 @@ describe('the chips', () => {
 
   it('ask for nothing without an at sign', async () => {
     const actions = await draw();
-    await type('see it', PAUSE_MS);
+    await type('see it', TYPING_PAUSE_MS);
 
     expect(actions.prompts.previews).not.toHaveBeenCalled();
     expect(actions.prompts.mentions).not.toHaveBeenCalled();

@@ -9,8 +9,8 @@ import {
 } from '@testing-library/react';
 import { beforeEach, expect, it } from 'vitest';
 import {
-  LARGE_TOKENS,
-  LARGEST_BYTES
+  MAX_UNASKED_TOKENS,
+  MAX_FILE_BYTES
 } from '../../../src/views/composer/pastedFiles';
 import { field, panelPage, press } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
@@ -150,7 +150,7 @@ it('is named where it lies in the project, and read where it does not', async ()
 });
 
 it('is asked about where it is large, and the prompt waits for that', async () => {
-  const actions = attaching(LARGE_TOKENS + 1);
+  const actions = attaching(MAX_UNASKED_TOKENS + 1);
   render(panelPage({}, actions));
   await drop('rows.csv', 'more.csv');
   expect(chips()).toEqual([]);
@@ -179,7 +179,7 @@ it('is refused in a sentence, which can be dismissed', async () => {
   fireEvent.click(screen.getByRole('button', { name: 'Dismiss' }));
   expect(screen.queryByRole('alert')).toBeNull();
 
-  await paste([file('huge.csv', LARGEST_BYTES + 1_000_000)]);
+  await paste([file('huge.csv', MAX_FILE_BYTES + 1_000_000)]);
   expect(screen.getByRole('alert').textContent).toContain(
     'huge.csv has 7.0 MB; at most 6 MB can be attached.'
   );

@@ -60,7 +60,11 @@ describe('the mode', () => {
 
   it('is chosen from a list', async () => {
     const { setMode } = draw(
-      <PermissionMode session={undefined} choices={CHOICES} stepping={false} />
+      <PermissionMode
+        session={undefined}
+        choices={CHOICES}
+        isStepMode={false}
+      />
     );
     fireEvent.click(
       screen.getByRole('button', { name: 'Permission mode: ask' })
@@ -73,7 +77,11 @@ describe('the mode', () => {
 
   it('lists what is always allowed, and takes it back', async () => {
     const { revoke } = draw(
-      <PermissionMode session={undefined} choices={CHOICES} stepping={false} />
+      <PermissionMode
+        session={undefined}
+        choices={CHOICES}
+        isStepMode={false}
+      />
     );
     fireEvent.click(screen.getByRole('button', { name: /Permission mode/ }));
     fireEvent.click(

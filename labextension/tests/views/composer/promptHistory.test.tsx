@@ -8,7 +8,7 @@ import {
   screen
 } from '@testing-library/react';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepDraft, MAX_DRAFTS } from '../../../src/views/drafts/keptDrafts';
+import { storeDraft, MAX_DRAFTS } from '../../../src/views/drafts/keptDrafts';
 import { field, panelPage } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
 
@@ -153,7 +153,7 @@ describe('a draft', () => {
     const clock = vi.spyOn(Date, 'now');
     for (let number = 0; number <= MAX_DRAFTS; number += 1) {
       clock.mockReturnValue(number);
-      keepDraft(`ses_${number}`, { text: 'x', chosen: {} });
+      storeDraft(`ses_${number}`, { text: 'x', chosen: {} });
     }
     clock.mockRestore();
 

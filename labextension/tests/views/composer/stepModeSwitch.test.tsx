@@ -13,7 +13,7 @@ it.each([false, true])('says whether it is on (%s), and changes it', on => {
   render(
     <HostProvider value={HOST}>
       <HeldRequestActionsProvider value={actions}>
-        <StepModeSwitch on={on} />
+        <StepModeSwitch isOn={on} />
       </HeldRequestActionsProvider>
     </HostProvider>
   );
@@ -27,7 +27,7 @@ it.each([false, true])('says whether it is on (%s), and changes it', on => {
 it('is not offered where nothing can be switched', () => {
   render(
     <HostProvider value={HOST}>
-      <StepModeSwitch on={false} />
+      <StepModeSwitch isOn={false} />
     </HostProvider>
   );
 

@@ -10,9 +10,9 @@ let resize: () => void = () => undefined;
 
 /** A container that says whether its end is in view. */
 function Container() {
-  const { place, atEnd, leaveEnd } = useEndScroll();
+  const { elementRef, isAtEnd, leaveEnd } = useEndScroll();
   return (
-    <div ref={place} data-testid="box" data-end={atEnd}>
+    <div ref={elementRef} data-testid="box" data-end={isAtEnd}>
       <button onClick={leaveEnd} />
     </div>
   );

@@ -59,12 +59,12 @@ describe('the sanitizer', () => {
   });
 
   it.each(NAMED)('writes %s so that it parses as it was written', (_, text) => {
-    const once = sanitizeText(text, { local: true });
+    const once = sanitizeText(text, { allowsLocalLinks: true });
     const page = document.createElement('div');
     page.innerHTML = once;
 
     expect(page.innerHTML).toBe(once);
-    expect(foreign(page, { local: true })).toEqual([]);
+    expect(foreign(page, { allowsLocalLinks: true })).toEqual([]);
   });
 
   it.each(NAMED)('lets %s as Markdown do nothing', (_, text) => {
@@ -89,9 +89,9 @@ describe('the sanitizer', () => {
       '<a href="https://example.org/p.png?q=secret" target="_blank" rel="noopener noreferrer nofollow">plot</a>'
     );
     expect(html('<img src="/logout" alt="plot">')).toBe('plot');
-    expect(html('<img src="out/p.png" alt="plot">', { local: true })).toBe(
-      '<a href="out/p.png">plot</a>'
-    );
+    expect(
+      html('<img src="out/p.png" alt="plot">', { allowsLocalLinks: true })
+    ).toBe('<a href="out/p.png">plot</a>');
   });
 
   it('shows a picture that is in the text itself, unless it is a drawing', () => {
@@ -134,7 +134,7 @@ describe('the sanitizer', () => {
     expect(
       ['data/a.csv', '../a%20b.md', 'Übersicht.md'].map(to => [
         led(to),
-        led(to, { local: true })
+        led(to, { allowsLocalLinks: true })
       ])
     ).toEqual([
       [false, true],
@@ -152,15 +152,15 @@ describe('the sanitizer', () => {
       'a\\b',
       '?reset'
     ]) {
-      expect([to, led(to, { local: true })]).toEqual([to, false]);
+      expect([to, led(to, { allowsLocalLinks: true })]).toEqual([to, false]);
     }
   });
 
   it('believes no mark but its own', () => {
-    expect(html('<code data-mark="1-0">x</code>', { mark: '7' })).toBe(
+    expect(html('<code data-mark="1-0">x</code>', { markPrefix: '7' })).toBe(
       '<code>x</code>'
     );
-    expect(html('<code data-mark="7-0">x</code>', { mark: '7' })).toBe(
+    expect(html('<code data-mark="7-0">x</code>', { markPrefix: '7' })).toBe(
       '<code data-mark="7-0">x</code>'
     );
   });

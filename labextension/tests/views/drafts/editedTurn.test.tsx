@@ -4,7 +4,10 @@ import { act, renderHook } from '@testing-library/react';
 import { beforeEach, expect, it } from 'vitest';
 import type { Message, Part } from '../../../src/protocol/generated';
 import { useDrafts } from '../../../src/views/drafts/drafts';
-import { chosenOf, promptText } from '../../../src/views/drafts/editedTurn';
+import {
+  sentPromptOptions,
+  promptText
+} from '../../../src/views/drafts/editedTurn';
 import { asQuote } from '../../../src/views/controls/quoteButton';
 import * as build from '../../builders';
 
@@ -44,15 +47,17 @@ it('holds what a person wrote and attached, not what was named or said by the en
   );
 
   expect(promptText(said)).toBe('Why?');
-  expect(chosenOf(said, undefined)).toEqual({
+  expect(sentPromptOptions(said, undefined)).toEqual({
     agent: 'plan',
     model: 'test/one',
     max_steps: 3,
     files: [{ mime: 'image/png', filename: 'a.png', url: FILE }]
   });
   const session = { agent: 'plan', model: { provider: 'test', name: 'one' } };
-  expect(chosenOf(said, session as never)).toMatchObject({ max_steps: 3 });
-  expect(chosenOf(said, session as never)).not.toHaveProperty('model');
+  expect(sentPromptOptions(said, session as never)).toMatchObject({
+    max_steps: 3
+  });
+  expect(sentPromptOptions(said, session as never)).not.toHaveProperty('model');
 });
 
 function drafts(key = KEY) {

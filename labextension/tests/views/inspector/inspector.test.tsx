@@ -10,7 +10,7 @@ import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
 import {
   lightestFirst,
   markPath,
-  marksByRequest,
+  markKindsByRequest,
   recordedMarks
 } from '../../../src/views/inspector/timeline/trackMarks';
 import type {
@@ -371,7 +371,7 @@ describe('the marks of the recorded track', () => {
       [8, 'break'],
       [7, 'break']
     ]);
-    expect(marksByRequest(marks).get(8)).toEqual([
+    expect(markKindsByRequest(marks).get(8)).toEqual([
       'compact',
       'break',
       'prune',

@@ -9,7 +9,7 @@ import {
   type IInspectorPlace
 } from '../../../src/state/inspector/source';
 import {
-  useMovement,
+  useGoTo,
   useShownPlace,
   type ISteppedPlace
 } from '../../../src/views/inspector/shownPlace';
@@ -17,7 +17,7 @@ import { sample } from '../../inspector/samples';
 
 interface IDrawn {
   shown: ISteppedPlace;
-  go: ReturnType<typeof useMovement>;
+  go: ReturnType<typeof useGoTo>;
   show: (place: IInspectorPlace) => void;
   /** Begins to draw something that is never ready. */
   beginSlowly: () => void;
@@ -39,7 +39,7 @@ function draw(reports: IInspectorPlace[] = []): IDrawn {
         setGiven(place);
       }
     });
-    const go = useMovement(VIEW, shown);
+    const go = useGoTo(VIEW, shown);
     if (isSlow) {
       // eslint-disable-next-line @typescript-eslint/only-throw-error
       throw NEVER;
@@ -66,7 +66,7 @@ describe('the shown place', () => {
     const drawn = draw(reports);
     act(() => {
       startTransition(() => {
-        drawn.shown.change(steps => withRenumberedItems(steps, () => 3));
+        drawn.shown.updateSteps(steps => withRenumberedItems(steps, () => 3));
         drawn.beginSlowly();
       });
     });

@@ -32,7 +32,7 @@ it.each([
         <Compaction
           summary="We plotted it."
           state={state}
-          mark={MARK}
+          marker={MARK}
           summaryId="msg_1"
           decisions={[]}
         />
@@ -124,7 +124,7 @@ it.each([{}, { kept: 'all' }, { kept: { turns: '2', tokens: -1 } }])(
 );
 
 it('leads to what it covers, and tells no sizes once it is undone', () => {
-  const lookUnderneath = vi.fn();
+  const showCoveredTurns = vi.fn();
   const undo: Decision = {
     ...REPORT,
     id: 'dec_2',
@@ -133,14 +133,14 @@ it('leads to what it covers, and tells no sizes once it is undone', () => {
     numbers: {}
   };
   render(
-    <CoveredTurnsProvider value={{ lookUnderneath }}>
+    <CoveredTurnsProvider value={{ showCoveredTurns }}>
       <Strip decisions={[REPORT, undo]} />
     </CoveredTurnsProvider>
   );
 
   fireEvent.click(screen.getByRole('button', { name: 'Look underneath' }));
 
-  expect(lookUnderneath).toHaveBeenCalledWith(MARK);
+  expect(showCoveredTurns).toHaveBeenCalledWith(MARK);
   expect(screen.getByText('Undone')).toBeTruthy();
   expect(screen.queryByText(/900 → 90/)).toBeNull();
 });
@@ -155,7 +155,7 @@ function Strip({ decisions }: { decisions: Decision[] }) {
       <Compaction
         summary="We plotted it."
         state="done"
-        mark={MARK}
+        marker={MARK}
         summaryId="msg_1"
         decisions={decisions}
       />

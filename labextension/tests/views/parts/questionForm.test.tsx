@@ -23,7 +23,7 @@ import {
 import {
   TodoChip,
   TodoStrip,
-  usePutAway
+  useTodoListState
 } from '../../../src/views/chat/todoStrip';
 import { HostProvider } from '../../../src/views/host';
 import { QuestionForm } from '../../../src/views/parts/questionForm';
@@ -53,7 +53,7 @@ function draw(...questions: Question[]) {
   render(
     <HostProvider value={HOST}>
       <AnswerActionsProvider value={{ reply: vi.fn(), answer }}>
-        <QuestionForm asked={asked} />
+        <QuestionForm openQuestions={asked} />
       </AnswerActionsProvider>
     </HostProvider>
   );
@@ -134,7 +134,11 @@ describe('a question', () => {
     render(
       <HostProvider value={HOST}>
         <QuestionForm
-          asked={{ type: 'question.asked', question_id: 'q', questions: [ONE] }}
+          openQuestions={{
+            type: 'question.asked',
+            question_id: 'q',
+            questions: [ONE]
+          }}
         />
       </HostProvider>
     );
@@ -148,7 +152,7 @@ describe('a question', () => {
 function drawTool(part: ToolPart) {
   render(
     <HostProvider value={HOST}>
-      <ToolCall part={part} isOver={false} newest={true} />
+      <ToolCall part={part} isOver={false} isNewest={true} />
     </HostProvider>
   );
 }
@@ -194,11 +198,11 @@ const TODOS: Todo[] = [
 function Strip({ todos, busy }: { todos: readonly Todo[]; busy: boolean }) {
   const status = busy ? ({ type: 'busy' } as const) : EMPTY_TRANSCRIPT.status;
   const transcript = { ...EMPTY_TRANSCRIPT, todos, status };
-  const putAway = usePutAway(transcript);
+  const putAway = useTodoListState(transcript);
   return (
     <HostProvider value={HOST}>
-      <TodoChip transcript={transcript} putAway={putAway} />
-      <TodoStrip transcript={transcript} putAway={putAway} />
+      <TodoChip transcript={transcript} listState={putAway} />
+      <TodoStrip transcript={transcript} listState={putAway} />
     </HostProvider>
   );
 }

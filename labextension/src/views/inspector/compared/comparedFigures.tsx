@@ -72,7 +72,7 @@ export function ComparedFigures(props: { comparison: SessionComparison }) {
 export function ComparedFiles(props: { comparison: SessionComparison }) {
   const { comparison } = props;
   const { words } = useHost();
-  const uses = {
+  const useNames = {
     changed: words.__('changed'),
     read: words.__('read'),
     '': '–'
@@ -100,7 +100,7 @@ export function ComparedFiles(props: { comparison: SessionComparison }) {
             </th>
             {COMPARED_SIDES.map(side => (
               <td key={side} data-number="true">
-                {uses[file[side]]}
+                {useNames[file[side]]}
               </td>
             ))}
           </tr>
@@ -126,7 +126,7 @@ interface IComparedTableProps {
 /** Draws a table with a column for each session. */
 function ComparedTable(props: IComparedTableProps) {
   const { comparison, heading, name, className = '' } = props;
-  const [first, last] = props.columns;
+  const [firstHead, lastHead] = props.columns;
   return (
     <section role="group" aria-label={name}>
       <h3>{heading}</h3>
@@ -140,19 +140,19 @@ function ComparedTable(props: IComparedTableProps) {
           <caption className="plm-Hidden">{name}</caption>
           <thead>
             <tr>
-              <th scope="col">{first}</th>
+              <th scope="col">{firstHead}</th>
               {COMPARED_SIDES.map(side => (
                 <th key={side} scope="col" data-number="true">
                   <ComparedSideName
                     side={side}
                     session={comparison[side]}
-                    isHead
+                    isColumnHead
                   />
                 </th>
               ))}
-              {last !== undefined && (
+              {lastHead !== undefined && (
                 <th scope="col" data-number="true">
-                  {last}
+                  {lastHead}
                 </th>
               )}
             </tr>

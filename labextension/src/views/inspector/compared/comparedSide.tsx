@@ -10,17 +10,20 @@ export const COMPARED_SIDES: readonly ComparedSide[] = ['first', 'second'];
 export function ComparedSideName(props: {
   side: ComparedSide;
   session: ComparedSession;
-  isHead?: boolean;
+  isColumnHead?: boolean;
 }) {
-  const { side, session, isHead = false } = props;
+  const { side, session, isColumnHead = false } = props;
   const { words } = useHost();
   const title = oneLine(session.title) || session.session;
   return (
-    <span className="plm-Compared-name" title={isHead ? title : undefined}>
+    <span
+      className="plm-Compared-name"
+      title={isColumnHead ? title : undefined}
+    >
       <svg width="22" height="8" aria-hidden="true">
         <path className="plm-Compared-line" data-side={side} d="M0 4H22" />
       </svg>
-      {isHead ? (
+      {isColumnHead ? (
         <>{side === 'first' ? words.__('first') : words.__('second')}</>
       ) : (
         <span>

@@ -5,7 +5,7 @@ import { ComparedTracks } from './comparedTracks';
 import { ComparedFigures, ComparedFiles } from './comparedFigures';
 import { PartingCard } from './partingCard';
 
-/** Draws the sentences on what the figures rest on. */
+/** Draws the sentences on how the figures were computed. */
 function ComparedNotes({ notes }: { notes: readonly string[] }) {
   const { words } = useHost();
   return (
@@ -26,17 +26,17 @@ function ComparedNotes({ notes }: { notes: readonly string[] }) {
 
 /** Draws the tab; nothing where one session is inspected alone. */
 export function ComparedTab() {
-  const { compared } = useInspectedSession();
-  if (compared === null) {
+  const { comparedView } = useInspectedSession();
+  if (comparedView === null) {
     return null;
   }
-  const { comparison } = compared;
+  const { comparison } = comparedView;
   const hasFiles = comparison.files.length > 0;
   const hasNotes = comparison.notes.length > 0;
   return (
     <div className="plm-Inspector-stack plm-Compared">
       <div className="plm-Inspector-card">
-        <PartingCard compared={compared} />
+        <PartingCard comparedView={comparedView} />
       </div>
       <div className="plm-Inspector-card">
         <ComparedTracks comparison={comparison} />

@@ -17,6 +17,10 @@ import { COMPARED_SIDES, ComparedSideName } from './comparedSide';
 
 const CONTEXT_PX = 170;
 const COST_PX = 110;
+/** The height of a picture, as a multiple of its largest value. */
+const TOP_ROOM = 1.06;
+/** Keeps a scale finite where all values are 0. */
+const MIN_SCALE = 1e-9;
 
 /** Draws both pictures, and the choice of their axis where the times of both are known. */
 export function ComparedTracks(props: { comparison: SessionComparison }) {
@@ -24,9 +28,9 @@ export function ComparedTracks(props: { comparison: SessionComparison }) {
   const { words } = useHost();
   const { first, second, unit } = comparison;
   const hasTimes = haveTimes(first, second);
-  const [chosenAxis, choose] = useState<ComparedAxis>('requests');
+  const [chosenAxis, setChosenAxis] = useState<ComparedAxis>('requests');
   const axis = hasTimes ? chosenAxis : 'requests';
-  const sums = useMemo(
+  const sumsBySide = useMemo(
     () => ({ first: costSums(first), second: costSums(second) }),
     [first, second]
   );
@@ -34,7 +38,7 @@ export function ComparedTracks(props: { comparison: SessionComparison }) {
     ['requests', words.__('over requests')],
     ['time', words.__('over time')]
   ];
-  const tokens = (value: number, isEstimate: boolean) =>
+  const tokensText = (value: number, isEstimate: boolean) =>
     `${isEstimate ? ESTIMATED : ''}${count(value)}`;
   return (
     <section role="group" aria-label={words.__('Both tracks')}>
@@ -52,7 +56,7 @@ export function ComparedTracks(props: { comparison: SessionComparison }) {
                 type="button"
                 aria-pressed={axis === name}
                 onClick={() => {
-                  choose(name);
+                  setChosenAxis(name);
                 }}
               >
                 {label}
@@ -84,7 +88,9 @@ export function ComparedTracks(props: { comparison: SessionComparison }) {
         axis={axis}
         height={CONTEXT_PX}
         values={{ first: first.tokens, second: second.tokens }}
-        valueText={(value, side) => tokens(value, comparison[side].is_estimate)}
+        valueText={(value, side) =>
+          tokensText(value, comparison[side].is_estimate)
+        }
       />
       {unit !== '' && (
         <ComparedPicture
@@ -96,7 +102,7 @@ export function ComparedTracks(props: { comparison: SessionComparison }) {
           comparison={comparison}
           axis={axis}
           height={COST_PX}
-          values={sums}
+          values={sumsBySide}
           tickText={costTickText(unit)}
           valueText={(value, side) =>
             money(value, unit, !comparison[side].cost_is_estimate)
@@ -115,7 +121,7 @@ interface IComparedPictureProps {
   axis: ComparedAxis;
   height: number;
   values: { readonly first: Values; readonly second: Values };
-  /** By default as shortened counts. */
+  /** Returns the text of a value at the axis; by default a shortened count. */
   tickText?: (value: number) => string;
   valueText: (value: number, side: 'first' | 'second') => string;
 }
@@ -124,20 +130,23 @@ interface IComparedPictureProps {
 function ComparedPicture(props: IComparedPictureProps) {
   const { words } = useHost();
   const { name, comparison, axis, height, values } = props;
-  const plot = useRef<HTMLDivElement>(null);
-  const width = useElementWidth(plot);
+  const plotRef = useRef<HTMLDivElement>(null);
+  const width = useElementWidth(plotRef);
   const places = {
     first: axisPlaces(comparison.first, axis),
     second: axisPlaces(comparison.second, axis)
   };
-  const longest = largest([...places.first, ...places.second]);
-  const most =
-    1.06 * Math.max(largest([...values.first, ...values.second]), 1e-9);
+  const axisEnd = largestOf([...places.first, ...places.second]);
+  const topValue =
+    TOP_ROOM *
+    Math.max(largestOf([...values.first, ...values.second]), MIN_SCALE);
   const summary = COMPARED_SIDES.map(side => {
-    const known = values[side].filter(value => value !== null);
-    const valueTexts = [known[0], known.at(-1), largest(known)].map(value =>
-      props.valueText(value ?? 0, side)
-    );
+    const knownValues = values[side].filter(value => value !== null);
+    const valueTexts = [
+      knownValues[0],
+      knownValues.at(-1),
+      largestOf(knownValues)
+    ].map(value => props.valueText(value ?? 0, side));
     return side === 'first'
       ? words.__('The first: from %1 to %2, at most %3.', ...valueTexts)
       : words.__('The second: from %1 to %2, at most %3.', ...valueTexts);
@@ -146,8 +155,12 @@ function ComparedPicture(props: IComparedPictureProps) {
     <figure className="plm-CostChart">
       <figcaption className="plm-Muted">{name}</figcaption>
       <div className="plm-Track-body">
-        <AxisNumbers most={most} height={height} tickText={props.tickText} />
-        <div className="plm-Compared-plot" ref={plot}>
+        <AxisNumbers
+          maxValue={topValue}
+          height={height}
+          tickText={props.tickText}
+        />
+        <div className="plm-Compared-plot" ref={plotRef}>
           <svg
             className="plm-Compared-picture"
             viewBox={`0 0 ${width} ${height}`}
@@ -156,29 +169,31 @@ function ComparedPicture(props: IComparedPictureProps) {
             role="img"
             aria-label={`${name}. ${summary}`}
           >
-            <AxisLines most={most} height={height} width={width} />
+            <AxisLines maxValue={topValue} height={height} width={width} />
             {COMPARED_SIDES.map(side => {
               const parting = comparison[side].parting?.request ?? null;
-              const x0 =
+              const partingPlace =
                 parting === null ? null : (places[side][parting] ?? null);
               const line = comparedLine(
                 places[side],
                 values[side],
-                longest,
-                most,
+                axisEnd,
+                topValue,
                 width,
                 height
               );
-              const x =
-                x0 === null ? 0 : (x0 / Math.max(longest, 1e-9)) * width;
+              const partingX =
+                partingPlace === null
+                  ? 0
+                  : (partingPlace / Math.max(axisEnd, MIN_SCALE)) * width;
               return (
                 <g key={side}>
-                  {x0 !== null && (
+                  {partingPlace !== null && (
                     <line
                       className="plm-Compared-mark"
                       data-side={side}
-                      x1={x}
-                      x2={x}
+                      x1={partingX}
+                      x2={partingX}
                       y2={height}
                     />
                   )}
@@ -213,13 +228,16 @@ function ComparedPicture(props: IComparedPictureProps) {
           {axis === 'time' ? wholeDurationText(0) : words.__('request 1')}
         </span>
         <span>
-          {axis === 'time' ? wholeDurationText(longest) : count(longest + 1)}
+          {axis === 'time' ? wholeDurationText(axisEnd) : count(axisEnd + 1)}
         </span>
       </div>
     </figure>
   );
 }
 
-function largest(values: readonly (number | null | undefined)[]): number {
-  return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+function largestOf(values: readonly (number | null | undefined)[]): number {
+  return values.reduce<number>(
+    (largest, value) => Math.max(largest, value ?? 0),
+    0
+  );
 }

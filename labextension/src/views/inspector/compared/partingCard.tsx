@@ -6,13 +6,13 @@ import { useHost } from '../../host';
 import { COMPARED_SIDES, ComparedSideName } from './comparedSide';
 
 /** Draws the sentence, and both actions below each other. */
-export function PartingCard({ compared }: { compared: IComparedView }) {
+export function PartingCard({ comparedView }: { comparedView: IComparedView }) {
   const { words } = useHost();
-  const { comparison, open } = compared;
+  const { comparison, open } = comparedView;
   const { shared, first, second } = comparison;
   const isSame =
     (first.parting ?? null) === null && (second.parting ?? null) === null;
-  const head = isSame
+  const heading = isSame
     ? words._n(
         'Both do the same in their 1 step',
         'Both do the same in all of their %2 steps',
@@ -29,7 +29,7 @@ export function PartingCard({ compared }: { compared: IComparedView }) {
         );
   return (
     <section role="group" aria-label={words.__('Where they part')}>
-      <h3>{head}</h3>
+      <h3>{heading}</h3>
       <dl className="plm-Compared-parting">
         {COMPARED_SIDES.map(side => {
           const session = comparison[side];

@@ -9,8 +9,11 @@ import { nearestStop } from '../../../state/inspector/stops';
 import { useAnswer } from './answers';
 import type { IShownTrack } from './inspection';
 
+/** The pause between the last change of a policy's numbers and the question for its track. */
+const TRACK_PAUSE_MS = 60;
+
 export interface IPolicyTrack {
-  readonly shown: IShownTrack | null;
+  readonly shownTrack: IShownTrack | null;
   readonly isWaiting: boolean;
   /** Milliseconds that the kernel took; null for a precomputed track. */
   readonly milliseconds: number | null;
@@ -20,8 +23,8 @@ export interface IPolicyTrack {
 /**
  * Makes tracks with their states and series, one after the other.
  *
- * Responsibilities: keep the newest one, from which the next goes on as far as both are alike. What it returns
- * does not depend on what it keeps.
+ * Responsibilities: keep the newest track, from which the next is computed as far as both are alike. The result does not
+ * depend on the kept one.
  */
 export class ShownTracks {
   private _newest: IShownTrack | null = null;
@@ -39,17 +42,17 @@ export class ShownTracks {
   }
 }
 
-/** Returns a view as it was when it had so many requests: a track that was asked for then says nothing of later ones. */
-function viewUpTo(view: TimelineView, count: number): TimelineView {
+/** Returns a view as it was when it had `requestCount` requests: a track that was asked for then says nothing of later ones. */
+function viewUpTo(view: TimelineView, requestCount: number): TimelineView {
   const { requests } = view;
-  return count >= requests.id.length
+  return requestCount >= requests.id.length
     ? view
     : {
         ...view,
         requests: {
           ...requests,
-          id: requests.id.slice(0, count),
-          items: requests.items.slice(0, count)
+          id: requests.id.slice(0, requestCount),
+          items: requests.items.slice(0, requestCount)
         }
       };
 }
@@ -61,8 +64,8 @@ export function usePolicyTrack(
   policy: string,
   price: string | null
 ): IPolicyTrack {
-  const known = view === null ? [] : policyNames(view);
-  const { name, numbers } = parsePolicy(policy, known);
+  const knownPolicies = view === null ? [] : policyNames(view);
+  const { name, numbers } = parsePolicy(policy, knownPolicies);
   const stop =
     source.stops === undefined
       ? null
@@ -79,18 +82,18 @@ export function usePolicyTrack(
           ...(price === null ? {} : { price })
         }
       : null,
-    60,
+    TRACK_PAUSE_MS,
     view?.seq
   );
   const track = stop?.track ?? answer?.track ?? null;
-  const key = stop === null ? policy : JSON.stringify(stop.numbers);
-  const [tracks] = useState(() => new ShownTracks());
-  const shown = useMemo(() => {
+  const stopKey = stop === null ? policy : JSON.stringify(stop.numbers);
+  const [shownTracks] = useState(() => new ShownTracks());
+  const shownTrack = useMemo(() => {
     if (view === null || track === null || policy === '') {
       return null;
     }
     const parsed = parsePolicy(policy, policyNames(view));
-    return tracks.shownTrackOf(
+    return shownTracks.shownTrackOf(
       viewUpTo(view, track.total.length),
       track,
       parsed.name,
@@ -98,15 +101,15 @@ export function usePolicyTrack(
     );
     // The numbers of a stop are those of its key.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [tracks, view, track, policy, key]);
-  const missing =
+  }, [shownTracks, view, track, policy, stopKey]);
+  const missingTrackError =
     source.stops !== undefined && name !== '' && stop === null
       ? 'This file holds no track of that policy.'
       : '';
   return {
-    shown,
+    shownTrack,
     isWaiting: isAsked && isWaiting,
     milliseconds: stop === null ? milliseconds : null,
-    error: missing || (answer?.error ?? '')
+    error: missingTrackError || (answer?.error ?? '')
   };
 }

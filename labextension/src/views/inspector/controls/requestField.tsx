@@ -9,15 +9,15 @@ interface IRequestFieldProps {
 }
 
 /**
- * Draws the field. What is being written stays as it is written, though it may be no request yet: the cursor
- * moves as soon as it is one, and the field says where it is when it is left, or when Enter is pressed.
+ * Draws the field. A typed text stays though it may be no request yet: the cursor moves as soon as it is one, and the
+ * field shows the cursor's request again when it is left, or when Enter is pressed.
  */
 export function RequestField({ request, onRequest }: IRequestFieldProps) {
   const { view } = useInspectedSession();
-  const [typed, setTyped] = useState<string | null>(null);
-  const total = view.requests.id.length;
+  const [typedText, setTypedText] = useState<string | null>(null);
+  const requestCount = view.requests.id.length;
   const leaveField = () => {
-    setTyped(null);
+    setTypedText(null);
   };
   return (
     <>
@@ -25,13 +25,17 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
         className="plm-Field"
         type="number"
         min={1}
-        max={total}
-        value={typed ?? request + 1}
+        max={requestCount}
+        value={typedText ?? request + 1}
         onChange={event => {
-          const at = Number(event.target.value) - 1;
-          setTyped(event.target.value);
-          if (Number.isInteger(at) && at >= 0 && at < total) {
-            onRequest(at);
+          const typedRequest = Number(event.target.value) - 1;
+          setTypedText(event.target.value);
+          if (
+            Number.isInteger(typedRequest) &&
+            typedRequest >= 0 &&
+            typedRequest < requestCount
+          ) {
+            onRequest(typedRequest);
           }
         }}
         onBlur={leaveField}

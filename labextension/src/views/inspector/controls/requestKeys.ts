@@ -2,7 +2,7 @@
 
 const PAGE_REQUESTS = 10;
 
-interface IPressed {
+interface IPressedKey {
   readonly key: string;
   readonly altKey: boolean;
   readonly ctrlKey: boolean;
@@ -10,15 +10,16 @@ interface IPressed {
 }
 
 /** Returns the request that a key moves to; null for a key that moves nowhere. */
-export function requestStep(
-  { key, altKey, ctrlKey, metaKey }: IPressed,
+export function requestAfterKey(
+  { key, altKey, ctrlKey, metaKey }: IPressedKey,
   request: number,
-  total: number
+  requestCount: number
 ): number | null {
   if (altKey || ctrlKey || metaKey) {
     return null;
   }
-  const clamp = (to: number) => Math.min(Math.max(to, 0), total - 1);
+  const clamp = (target: number) =>
+    Math.min(Math.max(target, 0), requestCount - 1);
   switch (key) {
     case 'ArrowLeft':
     case 'ArrowDown':
@@ -33,7 +34,7 @@ export function requestStep(
     case 'Home':
       return 0;
     case 'End':
-      return total - 1;
+      return requestCount - 1;
     default:
       return null;
   }

@@ -15,110 +15,127 @@ import {
 } from '../../../state/inspector/figures/rangeFigures';
 import type { MoveWay } from '../../../state/inspector/placeSteps';
 import { useInspection } from './inspection';
-import { requestStep } from './requestKeys';
+import { requestAfterKey } from './requestKeys';
 
 interface IRequestSliderProps {
   /** The name and the value for screen readers. */
   name: string;
   value: string;
   /** How many requests the picture shows. */
-  total: number;
+  requestCount: number;
   /** The width of the picture, in CSS pixels. */
   width: number;
   elementRef: RefObject<HTMLDivElement>;
   /** Returns the text beside the pointer about the request under it. */
-  hint: (request: number) => string;
+  hintText: (request: number) => string;
   /** The picture. */
   children: ReactNode;
 }
 
 /** A button of the pointer, or a finger, that was moved less far has not chosen a range. */
 const MIN_BRUSH_PX = 4;
+/** The space between the pointer's request and the text beside it. */
+const HINT_GAP_PX = 6;
 
 /** A pointer that is held down on the picture. */
 interface IHeldPointer {
-  /** Where the range begins that it chooses. */
+  /** The request at which the range begins that it chooses. */
   readonly anchor: number;
-  readonly x: number;
-  /** The range so far; null while it has moved the cursor alone. */
+  readonly startX: number;
+  /** The range chosen so far; null while only the cursor was moved. */
   range: IRequestRange | null;
 }
 
 /**
  * Draws the picture, the cursor, the chosen range, and beside a mouse what is under it. A click moves the cursor; a
- * drag, Shift with a click or with the keys of the cursor choose a range, which Escape lets go.
+ * drag, Shift with a click or with the keys of the cursor choose a range, which Escape clears.
  */
 export function RequestSlider(props: IRequestSliderProps) {
-  const { name, value, total, width, elementRef, hint, children } = props;
-  const { request: chosen, go, brushed, chooseRange } = useInspection();
-  const [hovered, setHovered] = useState<number | null>(null);
-  const held = useRef<IHeldPointer | null>(null);
+  const { name, value, requestCount, width, elementRef, hintText, children } =
+    props;
+  const {
+    request: cursorRequest,
+    goTo,
+    brushedRange,
+    chooseRange
+  } = useInspection();
+  const [hoveredRequest, setHoveredRequest] = useState<number | null>(null);
+  const heldPointer = useRef<IHeldPointer | null>(null);
   // The track of a policy may end before a request that has just been sent.
-  const request = Math.min(chosen, total - 1);
+  const request = Math.min(cursorRequest, requestCount - 1);
   const requestAt = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
-    const index = Math.floor(((event.clientX - box.left) / box.width) * total);
-    return box.width > 0 ? Math.min(Math.max(index, 0), total - 1) : null;
+    const index = Math.floor(
+      ((event.clientX - box.left) / box.width) * requestCount
+    );
+    return box.width > 0
+      ? Math.min(Math.max(index, 0), requestCount - 1)
+      : null;
   };
-  const moveTo = (to: number, way: MoveWay) => {
-    go({ request: to, against: null }, way);
+  const moveTo = (target: number, way: MoveWay) => {
+    goTo({ request: target, against: null }, way);
   };
-  const leave = () => {
-    setHovered(null);
+  const hideHint = () => {
+    setHoveredRequest(null);
   };
-  const press = (event: PointerEvent<HTMLDivElement>) => {
-    const to = requestAt(event);
-    if (event.button !== 0 || to === null) {
+  const handlePress = (event: PointerEvent<HTMLDivElement>) => {
+    const pressedRequest = requestAt(event);
+    if (event.button !== 0 || pressedRequest === null) {
       return;
     }
     event.currentTarget.setPointerCapture(event.pointerId);
-    const range = event.shiftKey ? rangeMovedTo(brushed, request, to) : null;
-    const anchor = range?.first === to ? range.last : (range?.first ?? to);
-    held.current = { anchor, x: event.clientX, range };
+    const range = event.shiftKey
+      ? rangeMovedTo(brushedRange, request, pressedRequest)
+      : null;
+    const anchor =
+      range?.first === pressedRequest
+        ? range.last
+        : (range?.first ?? pressedRequest);
+    heldPointer.current = { anchor, startX: event.clientX, range };
     if (range !== null) {
       chooseRange(range, 'brush');
     }
-    moveTo(to, 'press');
+    moveTo(pressedRequest, 'press');
   };
-  const drag = (event: PointerEvent<HTMLDivElement>) => {
-    const to = requestAt(event);
-    const pointer = held.current;
-    if (event.buttons !== 1 || to === null || pointer === null) {
+  const handleDrag = (event: PointerEvent<HTMLDivElement>) => {
+    const draggedRequest = requestAt(event);
+    const pointer = heldPointer.current;
+    if (event.buttons !== 1 || draggedRequest === null || pointer === null) {
       return;
     }
     const isMoved =
-      to !== pointer.anchor &&
-      Math.abs(event.clientX - pointer.x) > MIN_BRUSH_PX;
+      draggedRequest !== pointer.anchor &&
+      Math.abs(event.clientX - pointer.startX) > MIN_BRUSH_PX;
     if (pointer.range !== null || isMoved) {
-      pointer.range = rangeBetween(pointer.anchor, to);
+      pointer.range = rangeBetween(pointer.anchor, draggedRequest);
       chooseRange(pointer.range, 'brush');
     }
-    moveTo(to, 'drag');
+    moveTo(draggedRequest, 'drag');
   };
-  const release = () => {
-    const range = held.current?.range ?? null;
-    held.current = null;
+  const handleRelease = () => {
+    const range = heldPointer.current?.range ?? null;
+    heldPointer.current = null;
     if (range !== null) {
       chooseRange(range, 'drag');
     }
   };
-  const pressKey = (event: KeyboardEvent<HTMLDivElement>) => {
-    if (event.key === 'Escape' && brushed !== null) {
+  const handleKey = (event: KeyboardEvent<HTMLDivElement>) => {
+    if (event.key === 'Escape' && brushedRange !== null) {
       event.preventDefault();
-      held.current = null;
+      heldPointer.current = null;
       chooseRange(null);
       return;
     }
-    const next = requestStep(event, request, total);
-    if (next === null) {
+    const nextRequest = requestAfterKey(event, request, requestCount);
+    if (nextRequest === null) {
       return;
     }
     event.preventDefault();
-    leave();
-    if (event.shiftKey && next !== request) {
-      chooseRange(rangeMovedTo(brushed, request, next), 'walk');
+    hideHint();
+    if (event.shiftKey && nextRequest !== request) {
+      chooseRange(rangeMovedTo(brushedRange, request, nextRequest), 'walk');
     }
-    moveTo(next, 'walk');
+    moveTo(nextRequest, 'walk');
   };
   return (
     <div
@@ -128,34 +145,39 @@ export function RequestSlider(props: IRequestSliderProps) {
       tabIndex={0}
       aria-label={name}
       aria-valuemin={1}
-      aria-valuemax={total}
+      aria-valuemax={requestCount}
       aria-valuenow={request + 1}
       aria-valuetext={value}
-      onPointerDown={press}
+      onPointerDown={handlePress}
       onPointerMove={event => {
-        drag(event);
+        handleDrag(event);
         // A finger covers what would be said beside it.
-        setHovered(event.pointerType === 'touch' ? null : requestAt(event));
+        setHoveredRequest(
+          event.pointerType === 'touch' ? null : requestAt(event)
+        );
       }}
-      onPointerLeave={leave}
-      onPointerUp={release}
+      onPointerLeave={hideHint}
+      onPointerUp={handleRelease}
       onPointerCancel={() => {
-        leave();
-        release();
+        hideHint();
+        handleRelease();
       }}
-      onKeyDown={pressKey}
+      onKeyDown={handleKey}
     >
       {children}
-      <RangeMark range={rangeWithin(brushed, total)} {...{ total, width }} />
+      <RangeMark
+        range={rangeWithin(brushedRange, requestCount)}
+        {...{ requestCount, width }}
+      />
       <RequestMark
         className="plm-Inspector-cursor"
-        {...{ request, total, width }}
+        {...{ request, requestCount, width }}
       />
-      {hovered !== null && hovered < total && (
+      {hoveredRequest !== null && hoveredRequest < requestCount && (
         <PointerHint
-          {...{ total, width }}
-          request={hovered}
-          text={hint(hovered)}
+          {...{ requestCount, width }}
+          request={hoveredRequest}
+          text={hintText(hoveredRequest)}
         />
       )}
     </div>
@@ -164,12 +186,12 @@ export function RequestSlider(props: IRequestSliderProps) {
 
 interface IRequestMarkProps {
   request: number;
-  total: number;
+  requestCount: number;
   width: number;
 }
 
-function middleX({ request, total, width }: IRequestMarkProps): number {
-  return ((request + 0.5) * width) / Math.max(total, 1);
+function middleX({ request, requestCount, width }: IRequestMarkProps): number {
+  return ((request + 0.5) * width) / Math.max(requestCount, 1);
 }
 
 function RequestMark({
@@ -187,25 +209,26 @@ function RequestMark({
 /** Draws a veil over the requests before and after a range, and a line at both of its ends. */
 function RangeMark(props: {
   range: IRequestRange | null;
-  total: number;
+  requestCount: number;
   width: number;
 }) {
-  const { range, total, width } = props;
+  const { range, requestCount, width } = props;
   if (range === null) {
     return null;
   }
-  const x = (request: number) => (request * width) / Math.max(total, 1);
+  const xOf = (request: number) =>
+    (request * width) / Math.max(requestCount, 1);
   return (
     <span aria-hidden="true">
       <span
         className="plm-Track-veil"
         data-side="before"
-        style={{ left: 0, width: x(range.first) }}
+        style={{ left: 0, width: xOf(range.first) }}
       />
       <span
         className="plm-Track-veil"
         data-side="after"
-        style={{ left: x(range.last + 1), right: 0 }}
+        style={{ left: xOf(range.last + 1), right: 0 }}
       />
     </span>
   );
@@ -220,7 +243,11 @@ function PointerHint({ text, ...place }: IRequestMarkProps & { text: string }) {
       <RequestMark className="plm-Track-under" {...place} />
       <span
         className="plm-Track-hint"
-        style={isLeft ? { right: place.width - x + 6 } : { left: x + 6 }}
+        style={
+          isLeft
+            ? { right: place.width - x + HINT_GAP_PX }
+            : { left: x + HINT_GAP_PX }
+        }
       >
         {text}
       </span>

@@ -18,8 +18,8 @@ import { FoldedRest } from '../controls/foldedRest';
 import { RequestLink } from '../controls/placeLinks';
 import { TermButton } from '../glossary/term';
 
-const FIRST_ROWS = 3;
-const SOME_ROWS = 12;
+const MAX_SHORT_ROWS = 3;
+const MAX_FOLDED_ROWS = 12;
 
 /** Draws the breaks, dearest first; `isShort` shows the first few of them, `isWhole` all. */
 export const BreaksTable = memo(function BreaksTable(props: {
@@ -32,7 +32,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
   const [isUnfolded, setUnfolded] = useState(false);
   // The tokens are facts; what they cost is one only at prices that the recording holds.
   const { unit, matches_recorded: isFact } = view.price;
-  const price = foreignPrice(view);
+  const priceModelName = foreignPrice(view);
   const breaks = useMemo(
     () =>
       view.breaks
@@ -40,13 +40,23 @@ export const BreaksTable = memo(function BreaksTable(props: {
         .sort((left, right) => right.cost - left.cost),
     [view, range]
   );
-  const facts = useMemo(() => rangeFacts(view, range), [view, range]);
+  const reportedCost = useMemo(
+    () => reportedCostIn(view, range),
+    [view, range]
+  );
   // The recorded cost is at the recorded model's price.
-  const recordedCost = price === '' ? facts.cost : 0;
-  const total = breaks.reduce((sum, entry) => sum + entry.cost, 0);
-  const firstRows = isShort ? FIRST_ROWS : SOME_ROWS;
-  const shown = isUnfolded || isWhole ? breaks : breaks.slice(0, firstRows);
-  const digits = Math.max(0, ...shown.map(entry => usdDigits(entry.cost)));
+  const recordedCost = priceModelName === '' ? reportedCost.cost : 0;
+  const totalCost = breaks.reduce(
+    (sum, cacheBreak) => sum + cacheBreak.cost,
+    0
+  );
+  const foldedRows = isShort ? MAX_SHORT_ROWS : MAX_FOLDED_ROWS;
+  const shownBreaks =
+    isUnfolded || isWhole ? breaks : breaks.slice(0, foldedRows);
+  const digits = Math.max(
+    0,
+    ...shownBreaks.map(cacheBreak => usdDigits(cacheBreak.cost))
+  );
   return (
     <section role="group" aria-label={words.__('Cache breaks')}>
       <header className="plm-Inspector-head">
@@ -56,11 +66,16 @@ export const BreaksTable = memo(function BreaksTable(props: {
             ? words.__(
                 '%1 · %2 of %3',
                 breaks.length,
-                money(total, unit, isFact).replace(` ${unit}`, ''),
-                money(recordedCost, unit, facts.isFact)
+                money(totalCost, unit, isFact).replace(` ${unit}`, ''),
+                money(recordedCost, unit, reportedCost.isFact)
               )
-            : words.__('%1 · %2', breaks.length, money(total, unit, isFact))}
-          {price !== '' && words.__(' by the price of %1', price)}
+            : words.__(
+                '%1 · %2',
+                breaks.length,
+                money(totalCost, unit, isFact)
+              )}
+          {priceModelName !== '' &&
+            words.__(' by the price of %1', priceModelName)}
         </span>
       </header>
       {breaks.length === 0 ? (
@@ -102,28 +117,28 @@ export const BreaksTable = memo(function BreaksTable(props: {
               </tr>
             </thead>
             <tbody>
-              {shown.map(entry => (
-                <tr key={entry.request}>
+              {shownBreaks.map(cacheBreak => (
+                <tr key={cacheBreak.request}>
                   <th scope="row">
                     <RequestLink
-                      request={entry.request}
-                      text={String(entry.request + 1)}
+                      request={cacheBreak.request}
+                      text={String(cacheBreak.request + 1)}
                     />
                   </th>
                   <td data-number="true" data-head={words.__('price')}>
-                    {money(entry.cost, unit, isFact, digits)}
+                    {money(cacheBreak.cost, unit, isFact, digits)}
                   </td>
                   <td data-number="true" data-head={words.__('written anew')}>
-                    {count(entry.loss)}
+                    {count(cacheBreak.loss)}
                   </td>
                   <td
                     className="plm-Inspector-words"
                     data-head={words.__('cause')}
                   >
-                    <bdi>{entry.cause}</bdi>
+                    <bdi>{cacheBreak.cause}</bdi>
                     {!isShort && (
                       <span className="plm-Muted">
-                        : <bdi>{entry.words}</bdi>
+                        : <bdi>{cacheBreak.words}</bdi>
                       </span>
                     )}
                   </td>
@@ -131,7 +146,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
                     className="plm-Muted plm-Inspector-words"
                     data-head={words.__('avoided by')}
                   >
-                    <bdi>{entry.avoided_by || '–'}</bdi>
+                    <bdi>{cacheBreak.avoided_by || '–'}</bdi>
                   </td>
                 </tr>
               ))}
@@ -139,10 +154,10 @@ export const BreaksTable = memo(function BreaksTable(props: {
           </table>
         </div>
       )}
-      {breaks.length > firstRows && !isWhole && (
+      {breaks.length > foldedRows && !isWhole && (
         <FoldedRest
           isUnfolded={isUnfolded}
-          more={words.__('%1 more', breaks.length - firstRows)}
+          moreLabel={words.__('%1 more', breaks.length - foldedRows)}
           onFold={setUnfolded}
         />
       )}
@@ -156,8 +171,8 @@ export const BreaksTable = memo(function BreaksTable(props: {
   );
 });
 
-/** Returns what was reported to cost in a range, or in all; 0 where nothing was. */
-function rangeFacts(
+/** Returns the reported cost of a range, or of all requests; 0 where none was reported. */
+function reportedCostIn(
   view: TimelineView,
   range: IRequestRange | null
 ): { cost: number; isFact: boolean } {

@@ -1,6 +1,6 @@
 /** The chart of the session's cost up to each request, as recorded and under the policy. */
 import { useMemo, useRef } from 'react';
-import { count as whole } from '../../../state/text/numberFormat';
+import { count as countText } from '../../../state/text/numberFormat';
 import { linePath } from '../../../state/inspector/figures/areaPaths';
 import {
   costSeries,
@@ -19,6 +19,10 @@ import { useInspection } from '../controls/inspection';
 import { RequestSlider } from '../controls/requestSlider';
 
 const HEIGHT_PX = 220;
+/** The height of the picture, as a multiple of its largest value. */
+const TOP_ROOM = 1.04;
+/** Keeps the scale finite where nothing was spent. */
+const MIN_TOP = 1e-9;
 
 interface ICostLine {
   readonly kind: 'fact' | 'recorded' | 'what-if';
@@ -28,28 +32,28 @@ interface ICostLine {
 }
 
 /** Returns what was spent up to a request; 0 before the first one. */
-function spentUpTo({ sums }: ICostLine, at: number): number {
-  return sums[Math.min(at, sums.length - 1)] ?? 0;
+function spentUpTo({ sums }: ICostLine, request: number): number {
+  return sums[Math.min(request, sums.length - 1)] ?? 0;
 }
 
 /** Draws the lines, moves the cursor on them, and says what was spent up to it and in all. */
 export function CostChart() {
   const { words } = useHost();
-  const { view, recorded, whatIf, request, range } = useInspection();
+  const { view, recordedTrack, whatIf, request, range } = useInspection();
   const { unit } = view.price;
-  const plot = useRef<HTMLDivElement>(null);
-  const width = useElementWidth(plot);
-  const price = foreignPrice(view);
+  const plotRef = useRef<HTMLDivElement>(null);
+  const width = useElementWidth(plotRef);
+  const priceModelName = foreignPrice(view);
   const isFact = view.recorded.facts?.cost_is_fact ?? false;
-  const doubt = isDoubtful(view) ? DOUBTFUL : '';
+  const doubtMark = isDoubtful(view) ? DOUBTFUL : '';
   const lines = useMemo(
     () =>
       [
         {
           kind: 'fact' as const,
           name:
-            price !== ''
-              ? words.__('as reported, by the price of %1', price)
+            priceModelName !== ''
+              ? words.__('as reported, by the price of %1', priceModelName)
               : isFact
                 ? words.__('as recorded')
                 : words.__('as reported, by the price of a list'),
@@ -57,35 +61,41 @@ export function CostChart() {
         },
         {
           kind: 'recorded' as const,
-          name: words.__('recorded, estimated from the texts') + doubt,
-          sums: costSeries(recorded.track)
+          name: words.__('recorded, estimated from the texts') + doubtMark,
+          sums: costSeries(recordedTrack.track)
         },
         {
           kind: 'what-if' as const,
-          name: (whatIf?.track.policy ?? '') + doubt,
+          name: (whatIf?.track.policy ?? '') + doubtMark,
           sums: whatIf === null ? null : costSeries(whatIf.track)
         }
       ].flatMap(({ kind, name, sums }) =>
         sums === null ? [] : [{ kind, name, sums }]
       ),
-    [view, recorded, whatIf, price, isFact, doubt, words]
+    [view, recordedTrack, whatIf, priceModelName, isFact, doubtMark, words]
   );
-  const count = view.requests.id.length;
-  const most =
-    1.04 *
+  const requestCount = view.requests.id.length;
+  const maxValue =
+    TOP_ROOM *
     lines.reduce(
       (largest, { sums }) => Math.max(largest, sums.at(-1) ?? 0),
-      1e-9
+      MIN_TOP
     );
-  const axis = { height: HEIGHT_PX, most };
-  const spentText = (line: ICostLine, at: number, before = 0) =>
-    money(spentUpTo(line, at) - before, unit, line.kind === 'fact' && isFact);
-  const hintAt = (at: number) =>
+  const axis = { height: HEIGHT_PX, maxValue };
+  const spentText = (line: ICostLine, lastRequest: number, costBefore = 0) =>
+    money(
+      spentUpTo(line, lastRequest) - costBefore,
+      unit,
+      line.kind === 'fact' && isFact
+    );
+  const hintAt = (hintedRequest: number) =>
     words.__(
       'Up to request %1 of %2: %3',
-      at + 1,
-      count,
-      lines.map(line => `${spentText(line, at)} ${line.name}`).join(', ')
+      hintedRequest + 1,
+      requestCount,
+      lines
+        .map(line => `${spentText(line, hintedRequest)} ${line.name}`)
+        .join(', ')
     );
   return (
     <figure className="plm-CostChart">
@@ -102,10 +112,10 @@ export function CostChart() {
         <RequestSlider
           name={words.__('Request, cost over time')}
           value={hintAt(request)}
-          total={count}
+          requestCount={requestCount}
           width={width}
-          elementRef={plot}
-          hint={hintAt}
+          elementRef={plotRef}
+          hintText={hintAt}
         >
           <svg
             className="plm-Track-picture"
@@ -120,7 +130,7 @@ export function CostChart() {
                 key={kind}
                 className="plm-CostChart-line"
                 data-kind={kind}
-                d={linePath(sums, { ...axis, width })}
+                d={linePath(sums, { height: HEIGHT_PX, most: maxValue, width })}
               />
             ))}
             <line
@@ -134,7 +144,7 @@ export function CostChart() {
       </div>
       <div className="plm-CostChart-scale" aria-hidden="true">
         <span>{words.__('request 1')}</span>
-        <span>{whole(count)}</span>
+        <span>{countText(requestCount)}</span>
       </div>
       <table className="plm-ComparedTable">
         <caption className="plm-Hidden">

@@ -20,33 +20,33 @@ import { priceSentence } from '../timeline/costWords';
 /** Draws a column for the facts, one for the recording's estimate, and one for the policy. */
 export const FiguresTable = memo(function FiguresTable() {
   const { words } = useHost();
-  const { view, recorded, whatIf } = useInspectedSession();
+  const { view, recordedTrack, whatIf } = useInspectedSession();
   const { unit } = view.price;
-  const source = priceSource(view);
-  const doubt = isDoubtful(view) ? DOUBTFUL : '';
+  const priceSourceName = priceSource(view);
+  const doubtMark = isDoubtful(view) ? DOUBTFUL : '';
   const columns: {
     name: string;
     figures: PolicyFigures;
     /** Requests that lose the cache only because the recording did; null for the facts. */
-    taken: number | null;
+    takenBreaks: number | null;
     isFact: boolean;
   }[] = [
     {
       name: words.__('reported'),
-      figures: recorded.track.facts,
-      taken: null,
+      figures: recordedTrack.track.facts,
+      takenBreaks: null,
       isFact: true
     },
     {
-      name: words.__('recorded, estimated') + doubt,
-      figures: recorded.track.figures,
-      taken: recorded.track.taken.length,
+      name: words.__('recorded, estimated') + doubtMark,
+      figures: recordedTrack.track.figures,
+      takenBreaks: recordedTrack.track.taken.length,
       isFact: false
     },
     {
-      name: words.__('%1, estimated', whatIf?.track.policy ?? '') + doubt,
+      name: words.__('%1, estimated', whatIf?.track.policy ?? '') + doubtMark,
       figures: whatIf?.track.figures,
-      taken: whatIf?.track.taken.length ?? null,
+      takenBreaks: whatIf?.track.taken.length ?? null,
       isFact: false
     }
   ].flatMap(({ figures, ...column }) =>
@@ -58,11 +58,13 @@ export const FiguresTable = memo(function FiguresTable() {
     value: number | null | undefined,
     cellText: (value: number) => string
   ) => (typeof value === 'number' ? cellText(value) : '–');
-  const price = (value: number) => money(value, unit, false);
-  const isTaken = columns.some(({ taken }) => (taken ?? 0) > 0);
+  const costText = (value: number) => money(value, unit, false);
+  const hasTakenBreaks = columns.some(
+    ({ takenBreaks }) => (takenBreaks ?? 0) > 0
+  );
   const rows: [
     string,
-    (figures: PolicyFigures, taken: number | null) => string,
+    (figures: PolicyFigures, takenBreaks: number | null) => string,
     Term?
   ][] = [
     [words.__('tokens in'), figures => count(figures.input)],
@@ -73,11 +75,11 @@ export const FiguresTable = memo(function FiguresTable() {
       'read from cache'
     ],
     [words.__('cache breaks'), figures => count(figures.breaks), 'cache break'],
-    ...(isTaken
+    ...(hasTakenBreaks
       ? [
           [
             words.__('lost as in the recording'),
-            (_figures, taken) => textIfKnown(taken, count)
+            (_figures, takenBreaks) => textIfKnown(takenBreaks, count)
           ] satisfies (typeof rows)[number]
         ]
       : []),
@@ -92,11 +94,11 @@ export const FiguresTable = memo(function FiguresTable() {
     ],
     [
       words.__('cost of summaries'),
-      figures => textIfKnown(figures.summaries, price)
+      figures => textIfKnown(figures.summaries, costText)
     ],
     [
       words.__('cost of refetching'),
-      figures => textIfKnown(figures.refetching, price),
+      figures => textIfKnown(figures.refetching, costText),
       'with refetching'
     ],
     [
@@ -108,7 +110,10 @@ export const FiguresTable = memo(function FiguresTable() {
       figures => textIfKnown(figures.retention, percent),
       'needed names that stay'
     ],
-    [words.__('cost without a cache'), figures => price(figures.cost_uncached)]
+    [
+      words.__('cost without a cache'),
+      figures => costText(figures.cost_uncached)
+    ]
   ];
   return (
     <section role="group" aria-label={words.__('Figures')}>
@@ -147,7 +152,7 @@ export const FiguresTable = memo(function FiguresTable() {
                     data-number="true"
                     data-doubtful={!column.isFact && isDoubtful(view)}
                   >
-                    {cellText(column.figures, column.taken)}
+                    {cellText(column.figures, column.takenBreaks)}
                   </td>
                 ))}
               </tr>
@@ -158,7 +163,7 @@ export const FiguresTable = memo(function FiguresTable() {
       <p className="plm-Muted">
         {unit === 'units'
           ? words.__('Costs are in units of an uncached input token.')
-          : priceSentence(pricedModels(view), source, words)}{' '}
+          : priceSentence(pricedModels(view), priceSourceName, words)}{' '}
         {view.ruler.words}
       </p>
       {isDoubtful(view) && (

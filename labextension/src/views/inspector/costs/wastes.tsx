@@ -5,19 +5,19 @@ import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
 
-/** Draws what each kind of waste comes to, and the dearest ones; `isShort` leaves these out. */
+/** Draws the cost of each kind of waste, and the dearest wastes; `isShort` leaves the latter out. */
 export const Wastes = memo(function Wastes(props: { isShort?: boolean }) {
   const { isShort = false } = props;
   const { words } = useHost();
   const { view } = useInspectedSession();
   const { unit } = view.price;
-  const price = foreignPrice(view);
+  const priceModelName = foreignPrice(view);
   return (
     <section role="group" aria-label={words.__('Largest wastes')}>
       <h3>{words.__('Largest wastes')}</h3>
-      {view.waste_kinds.length > 0 && price !== '' && (
+      {view.waste_kinds.length > 0 && priceModelName !== '' && (
         <p className="plm-Muted">
-          <bdi>{words.__('By the price of %1.', price)}</bdi>
+          <bdi>{words.__('By the price of %1.', priceModelName)}</bdi>
         </p>
       )}
       {view.waste_kinds.length === 0 && (
@@ -29,12 +29,12 @@ export const Wastes = memo(function Wastes(props: { isShort?: boolean }) {
       )}
       {view.waste_kinds.length > 0 && (
         <ul className="plm-Wastes" aria-label={words.__('By kind')}>
-          {view.waste_kinds.map(entry => (
-            <li key={entry.words}>
+          {view.waste_kinds.map(wasteKind => (
+            <li key={wasteKind.words}>
               <strong className="plm-Inspector-number">
-                {money(entry.cost, unit, entry.cost_is_fact)}
+                {money(wasteKind.cost, unit, wasteKind.cost_is_fact)}
               </strong>{' '}
-              {entry.words}
+              {wasteKind.words}
             </li>
           ))}
         </ul>
@@ -43,15 +43,15 @@ export const Wastes = memo(function Wastes(props: { isShort?: boolean }) {
         <>
           <h4>{words.__('The dearest of them')}</h4>
           <ul className="plm-Wastes">
-            {view.wastes.map(entry => (
-              <li key={entry.sentence}>
+            {view.wastes.map(waste => (
+              <li key={waste.sentence}>
                 <strong className="plm-Inspector-number">
-                  {money(entry.cost, unit, entry.cost_is_fact)}
+                  {money(waste.cost, unit, waste.cost_is_fact)}
                 </strong>{' '}
-                <bdi>{entry.sentence}</bdi>{' '}
+                <bdi>{waste.sentence}</bdi>{' '}
                 <RequestLink
-                  request={entry.request}
-                  item={entry.item ?? null}
+                  request={waste.request}
+                  item={waste.item ?? null}
                   text={words.__('show')}
                 />
               </li>
@@ -66,19 +66,21 @@ export const Wastes = memo(function Wastes(props: { isShort?: boolean }) {
 /** Draws totals and gaps, and why the policy did or did not act. */
 export const Totals = memo(function Totals() {
   const { words } = useHost();
-  const { view, whatIf, recorded } = useInspectedSession();
-  const verdicts = [recorded, ...(whatIf === null ? [] : [whatIf])].flatMap(
-    ({ track }) =>
-      track.figures?.verdict === undefined
-        ? []
-        : [`${track.policy}: ${track.figures.verdict}`]
+  const { view, whatIf, recordedTrack } = useInspectedSession();
+  const verdicts = [
+    recordedTrack,
+    ...(whatIf === null ? [] : [whatIf])
+  ].flatMap(({ track }) =>
+    track.figures?.verdict === undefined
+      ? []
+      : [`${track.policy}: ${track.figures.verdict}`]
   );
   const lists: [string, readonly string[]][] = [
     [words.__('In all'), view.totals],
     [words.__('Why something was cleared, or nothing'), verdicts],
     [
       words.__('About the breaks'),
-      view.break_notes.filter(entry => !view.totals.includes(entry))
+      view.break_notes.filter(breakNote => !view.totals.includes(breakNote))
     ],
     [words.__('What the recording lacks'), view.gaps]
   ];
@@ -90,9 +92,9 @@ export const Totals = memo(function Totals() {
             <section role="group" key={name} aria-label={name}>
               <h3>{name}</h3>
               <ul className="plm-Wastes">
-                {sentences.map(entry => (
-                  <li key={entry}>
-                    <bdi>{entry}</bdi>
+                {sentences.map(sentence => (
+                  <li key={sentence}>
+                    <bdi>{sentence}</bdi>
                   </li>
                 ))}
               </ul>

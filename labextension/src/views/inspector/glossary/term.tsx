@@ -1,4 +1,4 @@
-/** A word that opens the glossary at its meaning. */
+/** Words that open the glossary at their meaning. */
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
 import { OutlinedButton } from '../../controls/buttons';
@@ -18,56 +18,56 @@ interface ITermProps {
 export function TermButton(props: ITermProps) {
   const { term, children, className = 'plm-Term' } = props;
   const { words } = useHost();
-  const button = useRef<HTMLButtonElement>(null);
-  const [root, setRoot] = useState<Element | null>(null);
+  const buttonRef = useRef<HTMLButtonElement>(null);
+  const [dialogParent, setDialogParent] = useState<Element | null>(null);
   const meaning = glossaryEntries(words).find(
     entry => entry.term === term
   )?.meaning;
   return (
     <>
       <button
-        ref={button}
+        ref={buttonRef}
         type="button"
         className={className}
         aria-haspopup="dialog"
         title={meaning}
         onClick={() => {
           // A dialog may not stand inside the paragraph of its word.
-          const inspector = button.current?.closest('.plm-Inspector');
-          setRoot(inspector ?? document.body);
+          const inspector = buttonRef.current?.closest('.plm-Inspector');
+          setDialogParent(inspector ?? document.body);
         }}
       >
         {children}
       </button>
-      {root !== null &&
+      {dialogParent !== null &&
         createPortal(
           <GlossaryDialog
             term={term}
             onClose={() => {
-              setRoot(null);
+              setDialogParent(null);
             }}
           />,
-          root
+          dialogParent
         )}
     </>
   );
 }
 
-/** Draws a text in which the term opens the glossary; all of it does where the term is not in it. */
+/** Draws a text in which the term opens the glossary; where the term is not in it, the whole text does. */
 export function TextWithTerm({ text, term }: { text: string; term: Term }) {
   const { words } = useHost();
   const name =
     glossaryEntries(words).find(entry => entry.term === term)?.name ?? term;
-  const at = text.indexOf(name);
-  if (at < 0) {
+  const nameStart = text.indexOf(name);
+  if (nameStart < 0) {
     return <TermButton term={term}>{text}</TermButton>;
   }
-  // A button is not broken into lines: what is around the term is none.
+  // A button is not broken into lines, so the words around the term stay outside of it.
   return (
     <>
-      {text.slice(0, at)}
+      {text.slice(0, nameStart)}
       <TermButton term={term}>{name}</TermButton>
-      {text.slice(at + name.length)}
+      {text.slice(nameStart + name.length)}
     </>
   );
 }
@@ -79,9 +79,9 @@ interface IGlossaryDialogProps {
 
 function GlossaryDialog({ term, onClose }: IGlossaryDialogProps) {
   const { words } = useHost();
-  const chosen = useRef<HTMLElement>(null);
+  const chosenRef = useRef<HTMLElement>(null);
   useEffect(() => {
-    chosen.current?.scrollIntoView({ block: 'center' });
+    chosenRef.current?.scrollIntoView({ block: 'center' });
   }, []);
   return (
     <ModalDialog
@@ -92,7 +92,9 @@ function GlossaryDialog({ term, onClose }: IGlossaryDialogProps) {
       <dl className="plm-Glossary-terms" tabIndex={0}>
         {glossaryEntries(words).map(entry => (
           <div key={entry.term} data-chosen={entry.term === term || undefined}>
-            <dt ref={entry.term === term ? chosen : undefined}>{entry.name}</dt>
+            <dt ref={entry.term === term ? chosenRef : undefined}>
+              {entry.name}
+            </dt>
             <dd>{entry.meaning}</dd>
           </div>
         ))}

@@ -16,7 +16,7 @@ import { PlaceLink } from '../controls/placeLinks';
 import { TermButton } from '../glossary/term';
 
 /** Letters of an item's name in the sentence. */
-const NAME_LETTERS = 32;
+const MAX_NAME_LETTERS = 32;
 
 /** Draws where the marks of the request at the cursor stand; nothing where none is recorded. */
 export function CacheMarkSentence() {
@@ -54,7 +54,7 @@ function MarkedItem({ mark, item }: { mark: ICacheMark; item: number }) {
       place={{ item }}
       label={words.__('%1, after %2', markWords(mark), label)}
     >
-      <bdi>{`${item + 1} ${shortName(label, NAME_LETTERS)}`}</bdi>
+      <bdi>{`${item + 1} ${shortName(label, MAX_NAME_LETTERS)}`}</bdi>
     </PlaceLink>
   );
 }
@@ -68,10 +68,10 @@ export function MarksOfItem({ item }: { item: number }) {
       mark.item === item &&
       (definition === null || mark.definition === definition)
   );
-  const first = view.definitions.item.indexOf(item);
+  const firstDefinition = view.definitions.item.indexOf(item);
   return marks.map(mark => (
     <p key={mark.number}>
-      {mark.definition === null || definition !== null || first < 0
+      {mark.definition === null || definition !== null || firstDefinition < 0
         ? words.__(
             'In request %1 it is followed by %2.',
             request + 1,
@@ -81,7 +81,9 @@ export function MarksOfItem({ item }: { item: number }) {
             'In request %1 the definition of %3 is followed by %2.',
             request + 1,
             markWords(mark),
-            oneLine(view.definitions.name[first + mark.definition] ?? '')
+            oneLine(
+              view.definitions.name[firstDefinition + mark.definition] ?? ''
+            )
           )}
     </p>
   ));

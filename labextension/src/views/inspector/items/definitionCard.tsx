@@ -22,12 +22,12 @@ import { useInspection } from '../controls/inspection';
 import { PlaceLink } from '../controls/placeLinks';
 
 /** The definitions that are listed before the rest is unfolded. */
-const LISTED_DEFINITIONS = 8;
+const MAX_FOLDED_DEFINITIONS = 8;
 
 /** Draws the definitions of an item, the largest first, each with its tokens and how often it was called. */
 export function DefinitionList({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, request } = useInspection();
+  const { view, shownTrack, request } = useInspection();
   const [isUnfolded, setUnfolded] = useState(false);
   const rows = useMemo(
     () =>
@@ -40,45 +40,45 @@ export function DefinitionList({ item }: { item: number }) {
   if (rows.length === 0) {
     return null;
   }
-  const { factor } = scaleAt(shown.states, request);
-  const unused = rows.filter(
+  const { factor } = scaleAt(shownTrack.states, request);
+  const unusedRows = rows.filter(
     row => callsOf(view, definitionOfRow(view, row).name) === 0
   );
-  const unusedTokens = unused.reduce(
+  const unusedTokens = unusedRows.reduce(
     (sum, row) => sum + definitionOfRow(view, row).tokens,
     0
   );
-  const removed = removedToolNames(view, item);
-  const name =
+  const removedNames = removedToolNames(view, item);
+  const heading =
     rows.length === 1
       ? words.__('1 tool definition')
       : words.__('%1 tool definitions', count(rows.length));
   return (
-    <section role="group" aria-label={name}>
+    <section role="group" aria-label={heading}>
       <p>
-        {unused.length === 0
-          ? words.__('%1.', name)
+        {unusedRows.length === 0
+          ? words.__('%1.', heading)
           : words.__(
               '%1. Never called here: %2 of them, with %3 tokens.',
-              name,
-              count(unused.length),
+              heading,
+              count(unusedRows.length),
               count(unusedTokens * factor)
             )}
       </p>
-      {removed.length > 0 && (
+      {removedNames.length > 0 && (
         <p>
           {words.__('No longer offered:')}{' '}
-          <bdi>{removed.map(oneLine).join(', ')}</bdi>
+          <bdi>{removedNames.map(oneLine).join(', ')}</bdi>
         </p>
       )}
       <ul className="plm-Difference-rows">
         {rows
-          .slice(0, isUnfolded ? rows.length : LISTED_DEFINITIONS)
+          .slice(0, isUnfolded ? rows.length : MAX_FOLDED_DEFINITIONS)
           .map(row => {
             const definition = definitionOfRow(view, row);
             return (
               <li key={row}>
-                <PlaceLink place={placeOfRow(view, row)} isName>
+                <PlaceLink place={placeOfRow(view, row)} isCutShort>
                   <bdi>{definition.name}</bdi>
                 </PlaceLink>
                 <span className="plm-Muted">
@@ -94,10 +94,13 @@ export function DefinitionList({ item }: { item: number }) {
             );
           })}
       </ul>
-      {rows.length > LISTED_DEFINITIONS && (
+      {rows.length > MAX_FOLDED_DEFINITIONS && (
         <FoldedRest
           isUnfolded={isUnfolded}
-          more={words.__('and %1 more', rows.length - LISTED_DEFINITIONS)}
+          moreLabel={words.__(
+            'and %1 more',
+            rows.length - MAX_FOLDED_DEFINITIONS
+          )}
           onFold={setUnfolded}
         />
       )}
@@ -112,23 +115,23 @@ export function DefinitionSentence(props: {
 }) {
   const { item, definition } = props;
   const { words } = useHost();
-  const { view, shown, request } = useInspection();
-  const { first, count: total } = definitionsOf(view, item);
+  const { view, shownTrack, request } = useInspection();
+  const { first, count: definitionCount } = definitionsOf(view, item);
   const { name, tokens } = definitionOfRow(
     view,
     MAX_ITEMS + first + definition
   );
-  const { factor } = scaleAt(shown.states, request);
-  const all = Math.max(view.items.tokens[item] ?? 0, 1);
+  const { factor } = scaleAt(shownTrack.states, request);
+  const itemTokens = Math.max(view.items.tokens[item] ?? 0, 1);
   return (
     <>
       <p>
         {words.__(
           'It is definition %1 of %2, with %3 tokens, %4 of all definitions: a share by length.',
           definition + 1,
-          count(total),
+          count(definitionCount),
           count(tokens * factor),
-          percent(tokens / all)
+          percent(tokens / itemTokens)
         )}{' '}
         {asSentence(callWords(callsOf(view, name), words))}{' '}
         {asSentence(
@@ -137,7 +140,7 @@ export function DefinitionSentence(props: {
       </p>
       <p>
         <PlaceLink place={{ item }}>
-          {words.__('All %1 tool definitions', count(total))}
+          {words.__('All %1 tool definitions', count(definitionCount))}
         </PlaceLink>
       </p>
     </>

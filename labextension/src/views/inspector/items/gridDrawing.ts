@@ -27,18 +27,20 @@ import type { GridPalette } from './gridPalette';
 
 export const ROW_PX = 17;
 export const HEAD_PX = 20;
-/** Up to here a press unfolds a row that holds others; its name begins here. */
+/** At the left of this a press unfolds a row that holds others; its name begins here. */
 export const FOLD_PX = 28;
-/** Where the names of the rows below it begin. */
+/** Where the names of tool definitions begin. */
 const INDENT_PX = 36;
-/** Letters of a call's name beside which its subagent's figures are written. */
+/** Subagent figures are written where they leave a call's name more letters. */
 const MIN_CALL_LETTERS = 8;
 /** The space between the figures of a row and its squares. */
 const RIGHT_PX = 8;
-/** Letters of a definition's name beside which its tokens are written. */
+/** Tokens are written where they leave a definition's name more letters. */
 const MIN_NAME_LETTERS = 12;
-/** The width of a request's number above wide columns, in CSS pixels. */
+/** The room of a request's number above wide columns. */
 const NUMBER_PX = 26;
+/** The room of a request's number above narrow columns. */
+const NARROW_NUMBER_PX = 52;
 /** The least width of a cache mark. */
 const MIN_MARK_PX = 9;
 /** The least width of the cursor. */
@@ -50,11 +52,12 @@ export interface IGridShape {
   readonly width: number;
   readonly height: number;
   /** The width of the names at the left, in CSS pixels. */
-  readonly names: number;
+  readonly namesPx: number;
   /** The width of a column, in CSS pixels. */
-  readonly column: number;
+  readonly columnPx: number;
   /** The requests that have columns. */
   readonly range: IRequestRange;
+  /** How far the grid is scrolled. */
   readonly left: number;
   readonly top: number;
 }
@@ -65,25 +68,25 @@ interface IGridContent {
   readonly tracks: readonly ItemStates[];
   readonly rows: Int32Array;
   readonly request: number;
-  /** The chosen one of the rows. */
+  /** The chosen row, as one of `rows`. */
   readonly chosenRow: number | null;
   /** The cache marks of the request at the cursor. */
   readonly marks: readonly ICacheMark[];
-  /** Whether the rows of calls that started subagents open. */
+  /** Whether the rows of calls open the subagents that these started. */
   readonly opensSubagents: boolean;
 }
 
-/** Paints into a canvas, at the screen's own resolution. */
+/** Paints the grid into a canvas, at the screen's own resolution. */
 export function drawGrid(
   canvas: HTMLCanvasElement,
   palette: GridPalette,
   shape: IGridShape,
   content: IGridContent
 ): void {
-  const scale = window.devicePixelRatio || 1;
+  const pixelRatio = window.devicePixelRatio || 1;
   const pixels = {
-    width: Math.round(shape.width * scale),
-    height: Math.round(shape.height * scale)
+    width: Math.round(shape.width * pixelRatio),
+    height: Math.round(shape.height * pixelRatio)
   };
   if (canvas.width !== pixels.width || canvas.height !== pixels.height) {
     canvas.width = pixels.width;
@@ -93,7 +96,7 @@ export function drawGrid(
   if (context === null) {
     return;
   }
-  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   context.clearRect(0, 0, shape.width, shape.height);
   const brush = new GridBrush(context, palette, shape, content);
   brush.paintCells();
@@ -118,20 +121,20 @@ export function rowOfMark(
 
 /** Squares of one item beside each other. */
 interface ISquares {
-  readonly row: number;
+  readonly rowIndex: number;
   readonly item: number;
   readonly states: ItemStates;
-  /** The place of the track in its square, from above. */
-  readonly part: number;
+  /** The index of the track in each square, from above. */
+  readonly trackIndex: number;
 }
 
 /** Returns how many requests a column stands for, so that it is at least a pixel wide. */
-export function requestsInColumn(column: number): number {
-  return Math.max(Math.ceil(1 / column), 1);
+export function requestsPerColumn(columnPx: number): number {
+  return Math.max(Math.ceil(1 / columnPx), 1);
 }
 
 /** How much of an item a state takes away, as a rank. */
-const LOSS: Readonly<Record<ItemState, number>> = {
+const LOSS_RANK: Readonly<Record<ItemState, number>> = {
   whole: 0,
   truncated: 1,
   summarised: 2,
@@ -146,13 +149,20 @@ const LOSS: Readonly<Record<ItemState, number>> = {
 function worstState(
   states: ItemStates,
   item: number,
-  from: number,
-  requests: number
+  firstRequest: number,
+  requestCount: number
 ): ItemState | null {
   let worst: ItemState | null = null;
-  for (let request = from; request < from + requests; request++) {
+  for (
+    let request = firstRequest;
+    request < firstRequest + requestCount;
+    request++
+  ) {
     const state = states.stateAt(item, request);
-    if (state !== null && (worst === null || LOSS[state] > LOSS[worst])) {
+    if (
+      state !== null &&
+      (worst === null || LOSS_RANK[state] > LOSS_RANK[worst])
+    ) {
       worst = state;
     }
   }
@@ -185,10 +195,10 @@ function alphaOf(
  */
 class GridBrush {
   private readonly _firstRow: number;
-  private readonly _lastRow: number;
-  /** The first request that is seen, and the one behind the last. */
-  private readonly _firstColumn: number;
-  private readonly _lastColumn: number;
+  private readonly _endRow: number;
+  /** The first request that is seen, and the one after the last. */
+  private readonly _firstRequest: number;
+  private readonly _endRequest: number;
 
   constructor(
     private readonly _context: CanvasRenderingContext2D,
@@ -196,41 +206,57 @@ class GridBrush {
     private readonly _shape: IGridShape,
     private readonly _content: IGridContent
   ) {
-    const { height, width, names, column, left, top, range } = _shape;
+    const { height, width, namesPx, columnPx, left, top, range } = _shape;
     const { rows } = _content;
     this._firstRow = Math.floor(top / ROW_PX);
-    this._lastRow = Math.min(
+    this._endRow = Math.min(
       Math.ceil((top + height - HEAD_PX) / ROW_PX),
       rows.length
     );
-    this._firstColumn = range.first + Math.floor(left / column);
-    this._lastColumn = Math.min(
-      range.first + Math.ceil((left + width - names) / column),
+    this._firstRequest = range.first + Math.floor(left / columnPx);
+    this._endRequest = Math.min(
+      range.first + Math.ceil((left + width - namesPx) / columnPx),
       range.last + 1
     );
   }
 
   paintCells(): void {
     const { rows, tracks } = this._content;
-    const { range, column: width } = this._shape;
-    const step = requestsInColumn(width);
-    const first =
-      range.first + Math.floor((this._firstColumn - range.first) / step) * step;
-    for (let row = this._firstRow; row < this._lastRow; row++) {
-      const item = itemOfRow(this._content.states.view, rows[row] ?? 0);
-      tracks.forEach((states, part) => {
-        let from = first;
-        const worstStateFrom = (at: number) =>
-          worstState(states, item, at, Math.min(step, range.last + 1 - at));
-        let state = worstStateFrom(from);
-        for (let column = from + step; ; column += step) {
-          const isLast = column >= this._lastColumn;
-          const next = isLast ? null : worstStateFrom(column);
-          if (next !== state || isLast) {
-            const to = Math.min(column, range.last + 1);
-            this._paintRun({ row, item, states, part }, state, from, to);
-            from = column;
-            state = next;
+    const { range, columnPx } = this._shape;
+    const columnRequests = requestsPerColumn(columnPx);
+    const firstStep =
+      range.first +
+      Math.floor((this._firstRequest - range.first) / columnRequests) *
+        columnRequests;
+    for (let rowIndex = this._firstRow; rowIndex < this._endRow; rowIndex++) {
+      const item = itemOfRow(this._content.states.view, rows[rowIndex] ?? 0);
+      tracks.forEach((states, trackIndex) => {
+        let runStart = firstStep;
+        const worstStateFrom = (start: number) =>
+          worstState(
+            states,
+            item,
+            start,
+            Math.min(columnRequests, range.last + 1 - start)
+          );
+        let state = worstStateFrom(runStart);
+        for (
+          let columnStart = runStart + columnRequests;
+          ;
+          columnStart += columnRequests
+        ) {
+          const isLast = columnStart >= this._endRequest;
+          const nextState = isLast ? null : worstStateFrom(columnStart);
+          if (nextState !== state || isLast) {
+            const runEnd = Math.min(columnStart, range.last + 1);
+            this._paintRun(
+              { rowIndex, item, states, trackIndex },
+              state,
+              runStart,
+              runEnd
+            );
+            runStart = columnStart;
+            state = nextState;
           }
           if (isLast) {
             break;
@@ -241,26 +267,28 @@ class GridBrush {
   }
 
   paintNames(): void {
-    const { names, height } = this._shape;
+    const { namesPx, height } = this._shape;
     const { rows, states, chosenRow } = this._content;
     const { view } = states;
     const context = this._context;
     context.fillStyle = this._colourOf('page');
-    context.fillRect(0, 0, names, height);
+    context.fillRect(0, 0, namesPx, height);
     context.font = `12px ${this._palette.mono}`;
     context.textBaseline = 'middle';
     context.textAlign = 'left';
-    const letter = Math.max(context.measureText('mmmmmmmmmm').width / 10, 1);
-    const letters = Math.max(Math.floor((names - 26) / letter), 3);
-    for (let row = this._firstRow; row < this._lastRow; row++) {
-      const rowNumber = rows[row] ?? 0;
+    const letterPx = Math.max(context.measureText('mmmmmmmmmm').width / 10, 1);
+    const maxLetters = Math.max(Math.floor((namesPx - 26) / letterPx), 3);
+    for (let rowIndex = this._firstRow; rowIndex < this._endRow; rowIndex++) {
+      const rowNumber = rows[rowIndex] ?? 0;
       const item = itemOfRow(view, rowNumber);
-      const y = this._y(row) + ROW_PX / 2;
-      const text = this._colourOf(rowNumber === chosenRow ? 'accent' : 'text');
+      const y = this._yOf(rowIndex) + ROW_PX / 2;
+      const textColour = this._colourOf(
+        rowNumber === chosenRow ? 'accent' : 'text'
+      );
       if (rowNumber < MAX_ITEMS) {
         context.fillStyle = this._colourOf(this._kindOf(item));
         context.fillRect(2, y - 5, 8, 10);
-        context.fillStyle = text;
+        context.fillStyle = textColour;
         const subagents = subagentsOf(view, item);
         if (subagents.length > 0) {
           if (this._content.opensSubagents) {
@@ -269,73 +297,78 @@ class GridBrush {
           this._paintSubagentName(
             item,
             subagentFigures(view, subagents),
-            letter,
+            letterPx,
             y
           );
         } else if (definitionsOf(view, item).count === 0) {
-          context.fillText(rowName(view, item, letters), 16, y);
+          context.fillText(rowName(view, item, maxLetters), 16, y);
         } else {
-          const isUnfolded = (rows[row + 1] ?? 0) >= MAX_ITEMS;
+          const isUnfolded = (rows[rowIndex + 1] ?? 0) >= MAX_ITEMS;
           context.fillText(isUnfolded ? '▾' : '▸', 14, y);
-          context.fillText(rowName(view, item, letters - 2), FOLD_PX, y);
+          context.fillText(rowName(view, item, maxLetters - 2), FOLD_PX, y);
         }
       } else {
-        context.fillStyle = text;
-        this._paintDefinitionName(rowNumber, y, letter);
+        context.fillStyle = textColour;
+        this._paintDefinitionName(rowNumber, y, letterPx);
       }
     }
     context.fillStyle = this._colourOf('line');
-    context.fillRect(names - 2, HEAD_PX, 1, height);
+    context.fillRect(namesPx - 2, HEAD_PX, 1, height);
   }
 
   /** Writes the name of a call that started subagents, and at the right what they sent and cost. */
   private _paintSubagentName(
     item: number,
     figures: string,
-    letter: number,
+    letterPx: number,
     y: number
   ): void {
     const { view } = this._content.states;
-    const room = this._lettersBeside(
+    const fit = this._lettersBeside(
       FOLD_PX,
       figures,
-      letter,
+      letterPx,
       MIN_CALL_LETTERS
     );
-    this._context.fillText(rowName(view, item, room.letters), FOLD_PX, y);
-    this._paintAtRight(room.isShown ? figures : '', y);
+    this._context.fillText(rowName(view, item, fit.letters), FOLD_PX, y);
+    this._paintAtRight(fit.areFiguresShown ? figures : '', y);
   }
 
   /** Writes a definition's name, and at the right its tokens. */
-  private _paintDefinitionName(row: number, y: number, letter: number): void {
+  private _paintDefinitionName(row: number, y: number, letterPx: number): void {
     const { states, request } = this._content;
     const { name, tokens } = definitionOfRow(states.view, row);
-    const number = count(tokens * scaleAt(states, request).factor);
-    const room = this._lettersBeside(
+    const tokensText = count(tokens * scaleAt(states, request).factor);
+    const fit = this._lettersBeside(
       INDENT_PX,
-      number,
-      letter,
+      tokensText,
+      letterPx,
       MIN_NAME_LETTERS
     );
     // The end of a name tells it from the others of its server.
-    const shown =
-      name.length <= room.letters ? name : `…${name.slice(1 - room.letters)}`;
-    this._context.fillText(shown, INDENT_PX, y);
-    this._paintAtRight(room.isShown ? number : '', y);
+    const shownName =
+      name.length <= fit.letters ? name : `…${name.slice(1 - fit.letters)}`;
+    this._context.fillText(shownName, INDENT_PX, y);
+    this._paintAtRight(fit.areFiguresShown ? tokensText : '', y);
   }
 
-  /** Returns how many letters a name has beside figures, which are shown if that leaves it enough of them. */
+  /** Returns how many letters a name has beside figures, which are shown if the name then has more than `minLetters`. */
   private _lettersBeside(
     left: number,
     figures: string,
-    letter: number,
-    min: number
-  ): { letters: number; isShown: boolean } {
-    const room = Math.floor((this._shape.names - RIGHT_PX - left) / letter);
-    const isShown = room - figures.length > min;
+    letterPx: number,
+    minLetters: number
+  ): { letters: number; areFiguresShown: boolean } {
+    const roomLetters = Math.floor(
+      (this._shape.namesPx - RIGHT_PX - left) / letterPx
+    );
+    const areFiguresShown = roomLetters - figures.length > minLetters;
     return {
-      letters: Math.max(isShown ? room - figures.length - 1 : room, 3),
-      isShown
+      letters: Math.max(
+        areFiguresShown ? roomLetters - figures.length - 1 : roomLetters,
+        3
+      ),
+      areFiguresShown
     };
   }
 
@@ -343,86 +376,101 @@ class GridBrush {
     const context = this._context;
     context.textAlign = 'right';
     context.globalAlpha = 0.75;
-    context.fillText(figures, this._shape.names - RIGHT_PX, y);
+    context.fillText(figures, this._shape.namesPx - RIGHT_PX, y);
     context.globalAlpha = 1;
     context.textAlign = 'left';
   }
 
   paintHeads(): void {
-    const { names, width, column } = this._shape;
+    const { namesPx, width, columnPx } = this._shape;
     const context = this._context;
     context.fillStyle = this._colourOf('page');
     context.fillRect(0, 0, width, HEAD_PX);
     context.fillStyle = this._colourOf('text');
     context.font = `11px ${this._palette.font}`;
     context.textAlign = 'center';
-    const step =
-      column > NARROW_PX
-        ? Math.ceil(NUMBER_PX / column)
-        : Math.max(10, Math.ceil(52 / column / 10) * 10);
+    const numberStep =
+      columnPx > NARROW_PX
+        ? Math.ceil(NUMBER_PX / columnPx)
+        : Math.max(10, Math.ceil(NARROW_NUMBER_PX / columnPx / 10) * 10);
     context.globalAlpha = 0.75;
     for (
-      let request = Math.ceil((this._firstColumn + 1) / step) * step;
-      request <= this._lastColumn;
-      request += step
+      let requestNumber =
+        Math.ceil((this._firstRequest + 1) / numberStep) * numberStep;
+      requestNumber <= this._endRequest;
+      requestNumber += numberStep
     ) {
-      const x = this._x(request - 1) + column / 2;
-      if (x > names + 10 && x < width - 14) {
-        context.fillText(String(request), x, HEAD_PX / 2);
+      const x = this._xOf(requestNumber - 1) + columnPx / 2;
+      if (x > namesPx + 10 && x < width - 14) {
+        context.fillText(String(requestNumber), x, HEAD_PX / 2);
       }
     }
     context.globalAlpha = 1;
   }
 
   paintCursor(): void {
-    const { names, height, column, range } = this._shape;
+    const { namesPx, height, columnPx, range } = this._shape;
     const { rows, request, chosenRow } = this._content;
-    const isShown = isInRange(range, request);
+    const isInColumns = isInRange(range, request);
     const context = this._context;
-    const x = this._x(request);
+    const x = this._xOf(request);
     context.save();
     context.beginPath();
-    context.rect(names - 2, 0, this._shape.width, height);
+    context.rect(namesPx - 2, 0, this._shape.width, height);
     context.clip();
     context.strokeStyle = this._colourOf('accent');
     context.lineWidth = 1.5;
-    const bottom = Math.min(this._y(rows.length), height - 1);
-    const width = Math.max(column, MIN_CURSOR_PX);
-    if (isShown) {
+    const bottom = Math.min(this._yOf(rows.length), height - 1);
+    const width = Math.max(columnPx, MIN_CURSOR_PX);
+    if (isInColumns) {
       context.strokeRect(x - 0.5, HEAD_PX - 2, width, bottom - HEAD_PX + 2);
     }
-    const row = chosenRow === null ? -1 : rows.indexOf(chosenRow);
-    if (isShown && row >= this._firstRow && row < this._lastRow) {
+    const chosenIndex = chosenRow === null ? -1 : rows.indexOf(chosenRow);
+    if (
+      isInColumns &&
+      chosenIndex >= this._firstRow &&
+      chosenIndex < this._endRow
+    ) {
       context.lineWidth = 2.5;
       context.strokeStyle = this._colourOf('text');
-      context.strokeRect(x - 1.5, this._y(row) - 0.5, width + 2, ROW_PX);
+      context.strokeRect(
+        x - 1.5,
+        this._yOf(chosenIndex) - 0.5,
+        width + 2,
+        ROW_PX
+      );
     }
     context.restore();
-    if (row >= this._firstRow && row < this._lastRow) {
+    if (chosenIndex >= this._firstRow && chosenIndex < this._endRow) {
       context.strokeStyle = this._colourOf('accent');
       context.lineWidth = 1;
-      context.strokeRect(0.5, this._y(row) + 0.5, names - 4, ROW_PX - 1);
+      context.strokeRect(
+        0.5,
+        this._yOf(chosenIndex) + 0.5,
+        namesPx - 4,
+        ROW_PX - 1
+      );
     }
   }
 
   /** Paints the cache marks into the cursor's column: a line below the row, and an arrow to it from the left. */
   paintMarks(): void {
-    const { names, column, range, height } = this._shape;
+    const { namesPx, columnPx, range, height } = this._shape;
     const { rows, states, request, marks } = this._content;
     if (!isInRange(range, request)) {
       return;
     }
     const context = this._context;
-    const width = Math.max(column, MIN_MARK_PX);
-    const x = this._x(request) + (column - width) / 2;
+    const width = Math.max(columnPx, MIN_MARK_PX);
+    const x = this._xOf(request) + (columnPx - width) / 2;
     context.save();
     context.beginPath();
-    context.rect(names - 1, HEAD_PX, this._shape.width, height);
+    context.rect(namesPx - 1, HEAD_PX, this._shape.width, height);
     context.clip();
     for (const mark of marks) {
-      const row = rows.indexOf(rowOfMark(states.view, rows, mark));
-      if (row >= this._firstRow && row < this._lastRow) {
-        const y = this._y(row) + ROW_PX;
+      const rowIndex = rows.indexOf(rowOfMark(states.view, rows, mark));
+      if (rowIndex >= this._firstRow && rowIndex < this._endRow) {
+        const y = this._yOf(rowIndex) + ROW_PX;
         context.fillStyle = this._colourOf('page');
         context.fillRect(x - 6, y - 3.5, width + 11, 5);
         context.fillStyle = this._colourOf('text');
@@ -439,35 +487,40 @@ class GridBrush {
 
   /** Paints cells of one state beside each other. */
   private _paintRun(
-    { row, item, states, part }: ISquares,
+    { rowIndex, item, states, trackIndex }: ISquares,
     state: ItemState | null,
-    from: number,
-    to: number
+    runStart: number,
+    runEnd: number
   ): void {
     if (state === null) {
       return;
     }
-    const { column } = this._shape;
+    const { columnPx } = this._shape;
     const context = this._context;
     const height = (ROW_PX - 3) / this._content.tracks.length;
-    const y = this._y(row) + 1.5 + part * height;
+    const y = this._yOf(rowIndex) + 1.5 + trackIndex * height;
     const isThin = state === 'out' || state === 'reverted';
-    const isGap = column > 4 && !isThin;
+    const hasGaps = columnPx > 4 && !isThin;
     context.fillStyle = this._fillOf(item, state);
-    context.globalAlpha = alphaOf(states, item, state, from);
+    context.globalAlpha = alphaOf(states, item, state, runStart);
     if (isThin) {
       context.fillRect(
-        this._x(from),
+        this._xOf(runStart),
         y + height / 2 - 0.5,
-        (to - from) * column,
+        (runEnd - runStart) * columnPx,
         1
       );
-    } else if (isGap) {
-      for (let request = from; request < to; request++) {
-        context.fillRect(this._x(request), y, column - 1, height);
+    } else if (hasGaps) {
+      for (let request = runStart; request < runEnd; request++) {
+        context.fillRect(this._xOf(request), y, columnPx - 1, height);
       }
     } else {
-      context.fillRect(this._x(from), y, (to - from) * column, height);
+      context.fillRect(
+        this._xOf(runStart),
+        y,
+        (runEnd - runStart) * columnPx,
+        height
+      );
     }
     context.globalAlpha = 1;
   }
@@ -498,12 +551,12 @@ class GridBrush {
     return this._palette.colourOf(name);
   }
 
-  private _x(request: number): number {
-    const { names, range, column, left } = this._shape;
-    return names + (request - range.first) * column - left;
+  private _xOf(request: number): number {
+    const { namesPx, range, columnPx, left } = this._shape;
+    return namesPx + (request - range.first) * columnPx - left;
   }
 
-  private _y(row: number): number {
+  private _yOf(row: number): number {
     return HEAD_PX + row * ROW_PX - this._shape.top;
   }
 }

@@ -12,9 +12,9 @@ import { kindWords } from '../timeline/kinds';
 import { oneLine } from '../../../state/text/oneLine';
 
 interface IGridFilterProps {
-  /** The step of the columns' width, and how many there are. */
+  /** The step of the columns' width, and the number of steps. */
   zoom: number;
-  zooms: number;
+  zoomCount: number;
   itemCount: number;
   /** Whether the legend has the colours of the kinds, too. */
   hasKinds: boolean;
@@ -24,15 +24,15 @@ interface IGridFilterProps {
 export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
   const { itemCount, hasKinds } = props;
   const { words } = useHost();
-  const { view, go } = useInspectedSession();
+  const { view, goTo } = useInspectedSession();
   const { filter } = useGridChoice();
-  const tools = useMemo(
+  const toolNames = useMemo(
     () => [...new Set(view.items.tool)].filter(name => name !== '').sort(),
     [view]
   );
   const kinds = useUsedKinds();
-  const set = (change: Partial<ItemFilter>) => {
-    go({ filter: { ...filter, ...change } });
+  const changeFilter = (change: Partial<ItemFilter>) => {
+    goTo({ filter: { ...filter, ...change } });
   };
   return (
     <div
@@ -58,7 +58,7 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
           placeholder={words.__('Find items')}
           value={filter.text}
           onChange={event => {
-            set({ text: event.target.value });
+            changeFilter({ text: event.target.value });
           }}
         />
         <SelectField
@@ -69,19 +69,19 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
             ...kinds.map(name => [name, kindWords(name, words)] as const)
           ]}
           onChoose={kind => {
-            set({ kind });
+            changeFilter({ kind });
           }}
         />
-        {tools.length > 0 && (
+        {toolNames.length > 0 && (
           <SelectField
             label={words.__('Tool')}
             value={filter.tool}
             choices={[
               ['', words.__('all tools')],
-              ...tools.map(name => [name, oneLine(name)] as const)
+              ...toolNames.map(name => [name, oneLine(name)] as const)
             ]}
             onChoose={tool => {
-              set({ tool });
+              changeFilter({ tool });
             }}
           />
         )}
@@ -93,14 +93,14 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
             ['order', words.__('in order')]
           ]}
           onChoose={sort => {
-            set({ sort: sort === 'size' ? 'size' : 'order' });
+            changeFilter({ sort: sort === 'size' ? 'size' : 'order' });
           }}
         />
         <TickBox
           className="plm-GridFilter-check"
           isTicked={filter.changed}
           onTick={changed => {
-            set({ changed });
+            changeFilter({ changed });
           }}
         >
           {words.__('only what changes')}
@@ -111,34 +111,34 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
 });
 
 /** Draws the buttons for narrower and wider columns. */
-function ColumnWidth({ zoom, zooms }: IGridFilterProps) {
+function ColumnWidth({ zoom, zoomCount }: IGridFilterProps) {
   const { words } = useHost();
-  const { go } = useInspectedSession();
+  const { goTo } = useInspectedSession();
   const toolbar = useListFocus(2, TOOLBAR_KEYS);
   return (
     <span
       className="plm-GridFilter-zoom"
       role="toolbar"
       aria-label={words.__('Width of the columns')}
-      {...toolbar.list}
+      {...toolbar.handlers}
     >
       <StepButton
         label={words.__('Narrower columns')}
         isAtEnd={zoom === 0}
         onStep={() => {
-          go({ zoom: zoom - 1 });
+          goTo({ zoom: zoom - 1 });
         }}
-        tabIndex={toolbar.tabIndex(0)}
+        tabIndex={toolbar.tabIndexOf(0)}
       >
         −
       </StepButton>
       <StepButton
         label={words.__('Wider columns')}
-        isAtEnd={zoom === zooms - 1}
+        isAtEnd={zoom === zoomCount - 1}
         onStep={() => {
-          go({ zoom: zoom + 1 });
+          goTo({ zoom: zoom + 1 });
         }}
-        tabIndex={toolbar.tabIndex(1)}
+        tabIndex={toolbar.tabIndexOf(1)}
       >
         +
       </StepButton>
@@ -150,29 +150,29 @@ function ColumnWidth({ zoom, zooms }: IGridFilterProps) {
 function useUsedKinds(): readonly string[] {
   const { view } = useInspectedSession();
   return useMemo(() => {
-    const used = new Set(view.items.kind);
-    return view.kinds.filter((_, kind) => used.has(kind));
+    const usedKinds = new Set(view.items.kind);
+    return view.kinds.filter((_, kind) => usedKinds.has(kind));
   }, [view]);
 }
 
-/** Draws the kinds that the session has, unless they are told beside it, and the states that the tracks have. */
+/** Draws the states that the tracks have, and with `hasKinds` the kinds that the session has. */
 const GridLegend = memo(function GridLegend({
   hasKinds
 }: {
   hasKinds: boolean;
 }) {
   const { words } = useHost();
-  const { recorded, whatIf } = useInspectedSession();
+  const { recordedTrack, whatIf } = useInspectedSession();
   const kinds = useUsedKinds();
   const states = useMemo(
     () =>
       [
         ...new Set([
-          ...recorded.track.transitions.state,
+          ...recordedTrack.track.transitions.state,
           ...(whatIf?.track.transitions.state ?? [])
         ])
       ].filter(state => state !== 'whole'),
-    [recorded.track, whatIf?.track]
+    [recordedTrack.track, whatIf?.track]
   );
   return states.length === 0 && !hasKinds ? null : (
     <ul

@@ -1,13 +1,14 @@
-/** Keys of the grid: they move its cell. */
+/** The keys that move the grid's cell. */
 import type { KeyboardEvent } from 'react';
 import {
   isInRange,
   type IRequestRange
 } from '../../../state/inspector/figures/rangeFigures';
-import { requestStep } from '../controls/requestKeys';
+import { requestAfterKey } from '../controls/requestKeys';
 
 interface IGridCell {
   rows: Int32Array;
+  /** The index of the chosen row in `rows`; -1 where it is not there. */
   row: number;
   request: number;
   range: IRequestRange;
@@ -15,7 +16,7 @@ interface IGridCell {
 }
 
 /** Returns where a key moves the cell; null for a key that moves nothing. */
-export function cellStep(
+export function cellAfterKey(
   event: KeyboardEvent,
   { rows, row, request, range, item }: IGridCell,
   states: {
@@ -26,38 +27,42 @@ export function cellStep(
   const { first, last } = range;
   const isJump = event.ctrlKey || event.metaKey;
   if (isJump && item !== null && /^Arrow(Left|Right)$/.test(event.key)) {
-    const at =
+    const changeRequest =
       event.key === 'ArrowRight'
         ? states.nextChange(item, request)
         : states.previousChange(item, request);
-    const isThere = at !== null && isInRange(range, at);
-    return { request: isThere ? at : request, against: null };
+    const isInColumns =
+      changeRequest !== null && isInRange(range, changeRequest);
+    return { request: isInColumns ? changeRequest : request, against: null };
   }
   const corner = CORNERS[event.key];
-  const end = corner === undefined ? undefined : rows.at(corner);
-  if (isJump && corner !== undefined && end !== undefined) {
-    const at = corner === 0 ? first : last;
-    return { request: at, item: end, against: null };
+  const cornerItem = corner === undefined ? undefined : rows.at(corner);
+  if (isJump && corner !== undefined && cornerItem !== undefined) {
+    const cornerRequest = corner === 0 ? first : last;
+    return { request: cornerRequest, item: cornerItem, against: null };
   }
-  const down = ROW_STEPS[event.key];
-  if (down !== undefined && !isJump) {
-    const to = Math.min(Math.max(row + down, 0), rows.length - 1);
-    return rows[to] === undefined ? null : { item: rows[to] };
+  const rowStep = ROW_STEPS[event.key];
+  if (rowStep !== undefined && !isJump) {
+    const nextRow = Math.min(Math.max(row + rowStep, 0), rows.length - 1);
+    return rows[nextRow] === undefined ? null : { item: rows[nextRow] };
   }
   if (event.key === 'Enter' && item === null && rows[0] !== undefined) {
     return { item: rows[0] };
   }
-  // A cursor beside the range comes into it.
-  const next = requestStep(event, request - first, last - first + 1);
-  return next === null ? null : { request: first + next, against: null };
+  // A cursor outside the range comes into it.
+  const nextOffset = requestAfterKey(event, request - first, last - first + 1);
+  return nextOffset === null
+    ? null
+    : { request: first + nextOffset, against: null };
 }
 
 /** With Control: to the first cell, and to the last. */
 const CORNERS: Readonly<Record<string, 0 | -1>> = { Home: 0, End: -1 };
 
+const PAGE_ROWS = 10;
 const ROW_STEPS: Readonly<Record<string, number>> = {
   ArrowUp: -1,
   ArrowDown: 1,
-  PageUp: -10,
-  PageDown: 10
+  PageUp: -PAGE_ROWS,
+  PageDown: PAGE_ROWS
 };

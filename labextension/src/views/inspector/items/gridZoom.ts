@@ -3,44 +3,53 @@ import { useEffect, type KeyboardEvent, type RefObject } from 'react';
 import { useLatest } from '../../dom/effects';
 
 /** Widths of a column, in CSS pixels, beside that at which all requests fit. */
-const COLUMNS: readonly number[] = [2, 5, 11];
-/** The most that a column has where all requests fit. */
+const COLUMN_WIDTHS_PX: readonly number[] = [2, 5, 11];
+/** The largest width of a column where all requests fit. */
 const MAX_COLUMN_PX = 40;
-/** A notch of a mouse's wheel is more; a pinch on a touchpad comes in many small pieces. */
+/** How far the wheel turns for a step: a notch of a mouse is more, a pinch on a touchpad comes in many small turns. */
 const WHEEL_STEP_PX = 40;
 /** Pixels of a wheel's line, where it counts in lines. */
-const LINE_PX = 20;
+const WHEEL_LINE_PX = 20;
 
 interface IGridZoom {
   /** The width of a column in CSS pixels. */
-  readonly column: number;
-  /** The step that is shown, and how many there are; at 0 all requests fit. */
+  readonly columnPx: number;
+  /** The step that is shown, and the number of steps; at step 0 all requests fit. */
   readonly zoom: number;
-  readonly zooms: number;
+  readonly zoomCount: number;
 }
 
 /** Returns the width of a column at a step; `room` in CSS pixels for each request. */
-export function columnAt(chosenZoom: number, room: number): IGridZoom {
-  const fitting =
-    room < 2 ? Math.max(room, 0.01) : Math.min(Math.floor(room), MAX_COLUMN_PX);
-  const columns = [fitting, ...COLUMNS.filter(wider => wider > fitting)];
-  const zoom = Math.min(chosenZoom, columns.length - 1);
-  return { column: columns[zoom] ?? fitting, zoom, zooms: columns.length };
+export function gridZoomAt(chosenZoom: number, roomPx: number): IGridZoom {
+  const fittingPx =
+    roomPx < 2
+      ? Math.max(roomPx, 0.01)
+      : Math.min(Math.floor(roomPx), MAX_COLUMN_PX);
+  const widths = [
+    fittingPx,
+    ...COLUMN_WIDTHS_PX.filter(width => width > fittingPx)
+  ];
+  const zoom = Math.min(chosenZoom, widths.length - 1);
+  return {
+    columnPx: widths[zoom] ?? fittingPx,
+    zoom,
+    zoomCount: widths.length
+  };
 }
 
 /** Returns the step that a key leads to; null for a key that is for something else. */
-export function zoomByKey(
+export function zoomAfterKey(
   { key, altKey, ctrlKey, metaKey }: KeyboardEvent,
-  { zoom, zooms }: IGridZoom
+  { zoom, zoomCount }: IGridZoom
 ): number | null {
-  // With Control they are the browser's.
+  // With Control these keys are the browser's.
   if (altKey || ctrlKey || metaKey) {
     return null;
   }
   switch (key) {
     case '+':
     case '=':
-      return Math.min(zoom + 1, zooms - 1);
+      return Math.min(zoom + 1, zoomCount - 1);
     case '-':
     case '−':
       return Math.max(zoom - 1, 0);
@@ -51,36 +60,36 @@ export function zoomByKey(
   }
 }
 
-/** Calls `step` where the wheel is turned with Control over a box, with the pointer's place in the box's window. */
+/** Calls `onZoom` where the wheel is turned with Control over a box, with the pointer's place in the box's window. */
 export function useZoomWheel(
-  box: RefObject<HTMLElement | null>,
-  step: (direction: 1 | -1, x: number) => void
+  boxRef: RefObject<HTMLElement | null>,
+  onZoom: (direction: 1 | -1, x: number) => void
 ): void {
-  const latest = useLatest(step);
+  const latestOnZoom = useLatest(onZoom);
   useEffect(() => {
-    const element = box.current;
+    const element = boxRef.current;
     if (element === null) {
       return;
     }
-    let turned = 0;
-    const turn = (event: WheelEvent) => {
+    let turnedPx = 0;
+    const handleWheel = (event: WheelEvent) => {
       if (!event.ctrlKey) {
-        turned = 0;
+        turnedPx = 0;
         return;
       }
       // The browser would enlarge the page.
       event.preventDefault();
-      turned += event.deltaY * (event.deltaMode === 0 ? 1 : LINE_PX);
-      if (Math.abs(turned) >= WHEEL_STEP_PX) {
+      turnedPx += event.deltaY * (event.deltaMode === 0 ? 1 : WHEEL_LINE_PX);
+      if (Math.abs(turnedPx) >= WHEEL_STEP_PX) {
         const x = event.clientX - element.getBoundingClientRect().left;
-        latest.current(turned < 0 ? 1 : -1, x);
-        turned = 0;
+        latestOnZoom.current(turnedPx < 0 ? 1 : -1, x);
+        turnedPx = 0;
       }
     };
-    // React's own listener cannot keep the browser from it.
-    element.addEventListener('wheel', turn, { passive: false });
+    // React's own listener is passive, and could not prevent that.
+    element.addEventListener('wheel', handleWheel, { passive: false });
     return () => {
-      element.removeEventListener('wheel', turn);
+      element.removeEventListener('wheel', handleWheel);
     };
-  }, [box, latest]);
+  }, [boxRef, latestOnZoom]);
 }

@@ -27,15 +27,15 @@ const MAX_USES = 8;
 /** Draws the card of the chosen item beside what it was chosen from, in a narrow place as a sheet over it. */
 export const ChosenItemCard = memo(function ChosenItemCard() {
   const { words } = useHost();
-  const { item, go, card } = useInspection();
+  const { item, goTo, cardFocus } = useInspection();
   return item === null ? null : (
     <div className="plm-Inspector-card plm-ItemSheet">
       <SmallButton
         className="plm-ItemSheet-close"
         aria-label={words.__('Close the card of the item')}
         onClick={() => {
-          card.moveBack();
-          go({ item: null });
+          cardFocus.moveBack();
+          goTo({ item: null });
         }}
       >
         ✕
@@ -48,18 +48,18 @@ export const ChosenItemCard = memo(function ChosenItemCard() {
 /** Draws the card of an item. Escape leads back to where it was chosen. */
 export const ItemCard = memo(function ItemCard({ item }: { item: number }) {
   const { words } = useHost();
-  const { card } = useInspection();
+  const { cardFocus } = useInspection();
   return (
     <section
       role="group"
       className="plm-ItemCard"
       aria-label={words.__('The chosen item')}
       ref={element => {
-        card.setCard(element);
+        cardFocus.setCard(element);
       }}
       tabIndex={-1}
       onKeyDown={event => {
-        if (event.key === 'Escape' && card.moveBack()) {
+        if (event.key === 'Escape' && cardFocus.moveBack()) {
           event.preventDefault();
         }
       }}
@@ -71,12 +71,12 @@ export const ItemCard = memo(function ItemCard({ item }: { item: number }) {
 
 function ChosenItem({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, request, go, definition } = useInspection();
-  const { states } = shown;
-  const next = states.nextChange(item, request);
-  const previous = states.previousChange(item, request);
+  const { view, shownTrack, request, goTo, definition } = useInspection();
+  const { states } = shownTrack;
+  const nextChange = states.nextChange(item, request);
+  const previousChange = states.previousChange(item, request);
   const partner = view.items.partner[item] ?? -1;
-  const uses = usesOf(view, item);
+  const useRequests = usesOf(view, item);
   const name =
     definition === null
       ? itemLabel(view, item)
@@ -101,18 +101,18 @@ function ChosenItem({ item }: { item: number }) {
       <div className="plm-Inspector-buttons">
         <StepButton
           label={words.__('Change before')}
-          isAtEnd={previous === null}
+          isAtEnd={previousChange === null}
           onStep={() => {
-            go({ request: previous, against: null });
+            goTo({ request: previousChange, against: null });
           }}
         >
           {words.__('◂ Change before')}
         </StepButton>
         <StepButton
           label={words.__('Next change')}
-          isAtEnd={next === null}
+          isAtEnd={nextChange === null}
           onStep={() => {
-            go({ request: next, against: null });
+            goTo({ request: nextChange, against: null });
           }}
         >
           {words.__('Next change ▸')}
@@ -127,7 +127,9 @@ function ChosenItem({ item }: { item: number }) {
           <ItemLink item={partner} />
         </p>
       )}
-      {uses.length > 0 && <Uses item={item} uses={uses} />}
+      {useRequests.length > 0 && (
+        <ItemUses item={item} useRequests={useRequests} />
+      )}
       <Disclosure
         className="plm-ItemCard-text"
         head={words.__('Look underneath')}
@@ -138,45 +140,55 @@ function ChosenItem({ item }: { item: number }) {
   );
 }
 
-/** Draws the answers that used names of the item, from the cursor on where there are such, and the names. */
-function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
+/** Draws the answers that used names of the item, from the cursor on where there are some, and the names. */
+function ItemUses({
+  item,
+  useRequests
+}: {
+  item: number;
+  useRequests: readonly number[];
+}) {
   const { words } = useHost();
   const { source, view, request } = useInspection();
-  const later = uses.filter(useRequest => useRequest >= request);
-  const listed = (later.length > 0 ? later : uses).slice(0, MAX_USES);
+  const laterUses = useRequests.filter(useRequest => useRequest >= request);
+  const listedUses = (laterUses.length > 0 ? laterUses : useRequests).slice(
+    0,
+    MAX_USES
+  );
   const { answer } = useAnswer(
     source,
-    { ask: 'uses', item, request: listed[0] ?? 0 },
+    { ask: 'uses', item, request: listedUses[0] ?? 0 },
     undefined,
     view.seq
   );
-  const namesAt = new Map(
+  const usesByRequest = new Map(
     (answer?.uses ?? []).map(use => [use.request, use] as const)
   );
-  const others = uses.length - listed.length;
+  const unlistedCount = useRequests.length - listedUses.length;
   return (
     <div className="plm-Inspector-links plm-ItemCard-uses">
       {words.__('Answers that used a name in it:')}{' '}
       <ul>
-        {listed.map(useRequest => {
-          const used = namesAt.get(useRequest);
-          const more = (used?.total ?? 0) - (used?.names.length ?? 0);
+        {listedUses.map(useRequest => {
+          const listedUse = usesByRequest.get(useRequest);
+          const moreCount =
+            (listedUse?.total ?? 0) - (listedUse?.names.length ?? 0);
           return (
             <li key={useRequest}>
               <RequestLink request={useRequest} text={String(useRequest + 1)} />
-              {used !== undefined && (
+              {listedUse !== undefined && (
                 <span>
                   <bdi className="plm-Muted">
-                    {oneLine(used.names.join(', '))}
+                    {oneLine(listedUse.names.join(', '))}
                   </bdi>
-                  {more > 0 && ` ${words.__('and %1 more', more)}`}
+                  {moreCount > 0 && ` ${words.__('and %1 more', moreCount)}`}
                 </span>
               )}
             </li>
           );
         })}
       </ul>
-      {others > 0 && words.__('and %1 more', others)}
+      {unlistedCount > 0 && words.__('and %1 more', unlistedCount)}
     </div>
   );
 }
@@ -184,10 +196,10 @@ function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
 /** Draws the item's state in the next request, where that is already decided. */
 function NextState({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, recorded } = useInspection();
+  const { view, shownTrack, recordedTrack } = useInspection();
   const index = view.coming.item.indexOf(item);
   const state = view.coming.state[index];
-  return state === undefined || shown !== recorded ? null : (
+  return state === undefined || shownTrack !== recordedTrack ? null : (
     <p className="plm-Muted">
       {words.__('The next request shows it %1.', stateWords(state))}
     </p>
@@ -198,11 +210,11 @@ function NextState({ item }: { item: number }) {
 function EditButtons({ item }: { item: number }) {
   const { words } = useHost();
   const { view, source } = useInspection();
-  // What holds from the next request on is no news any more once that was sent.
-  const sent = view.requests.id.length;
-  const [outcome, setOutcome] = useState({ words: '', sent });
-  const part = view.items.id[item]?.split('/')[1] ?? '';
-  if (!view.own || source.edit === undefined || part === '') {
+  // The outcome is shown until another request is sent.
+  const requestCount = view.requests.id.length;
+  const [outcome, setOutcome] = useState({ words: '', sent: requestCount });
+  const partId = view.items.id[item]?.split('/')[1] ?? '';
+  if (!view.own || source.edit === undefined || partId === '') {
     return null;
   }
   const isPinned = view.items.pinned.includes(item);
@@ -217,13 +229,13 @@ function EditButtons({ item }: { item: number }) {
         <SmallButton
           key={action}
           onClick={() => {
-            void source.edit?.(action, part).then(problem => {
+            void source.edit?.(action, partId).then(problem => {
               setOutcome({
                 words:
                   problem === ''
                     ? words.__('It holds from the next request on.')
                     : problem,
-                sent
+                sent: requestCount
               });
             });
           }}
@@ -231,7 +243,9 @@ function EditButtons({ item }: { item: number }) {
           {name}
         </SmallButton>
       ))}
-      <span role="status">{outcome.sent === sent ? outcome.words : ''}</span>
+      <span role="status">
+        {outcome.sent === requestCount ? outcome.words : ''}
+      </span>
     </>
   );
 }
@@ -239,23 +253,23 @@ function EditButtons({ item }: { item: number }) {
 /** Draws the item's whole text, and the text that the request shows instead. */
 function ItemTexts({ item }: { item: number }) {
   const { words } = useHost();
-  const { source, shown, request, definition } = useInspection();
+  const { source, shownTrack, request, definition } = useInspection();
   const [offset, setOffset] = useState(0);
   const { answer, isWaiting } = useText(source, {
     ask: 'item',
     item,
     ...(definition === null ? {} : { definition }),
     request,
-    policy: shown.policy,
-    numbers: shown.numbers,
+    policy: shownTrack.policy,
+    numbers: shownTrack.numbers,
     offset
   });
-  const text = answer?.item ?? null;
-  if (text === null) {
+  const itemText = answer?.item ?? null;
+  if (itemText === null) {
     return <MissingText answer={answer} />;
   }
-  const end = text.offset + text.text.length;
-  const replacement = text.shown ?? null;
+  const endOffset = itemText.offset + itemText.text.length;
+  const replacement = itemText.shown ?? null;
   return (
     <div aria-busy={isWaiting}>
       {replacement !== null && (
@@ -267,23 +281,25 @@ function ItemTexts({ item }: { item: number }) {
           <p className="plm-Muted">{words.__('The whole text:')}</p>
         </>
       )}
-      {text.chars === 0 ? (
+      {itemText.chars === 0 ? (
         <p className="plm-Muted">{words.__('No text of it was kept here.')}</p>
       ) : (
-        <BoxedText label={words.__('The whole text')}>{text.text}</BoxedText>
+        <BoxedText label={words.__('The whole text')}>
+          {itemText.text}
+        </BoxedText>
       )}
-      {(text.offset > 0 || end < text.chars) && (
+      {(itemText.offset > 0 || endOffset < itemText.chars) && (
         <div className="plm-Inspector-pages">
           <StepButton
-            isAtEnd={end >= text.chars}
+            isAtEnd={endOffset >= itemText.chars}
             onStep={() => {
-              setOffset(end);
+              setOffset(endOffset);
             }}
           >
             {words.__('Next piece')}
           </StepButton>
           <StepButton
-            isAtEnd={text.offset === 0}
+            isAtEnd={itemText.offset === 0}
             onStep={() => {
               setOffset(0);
             }}
@@ -293,9 +309,9 @@ function ItemTexts({ item }: { item: number }) {
           <span className="plm-Muted">
             {words.__(
               'characters %1 to %2 of %3',
-              count(text.offset + 1),
-              count(end),
-              count(text.chars)
+              count(itemText.offset + 1),
+              count(endOffset),
+              count(itemText.chars)
             )}
           </span>
         </div>

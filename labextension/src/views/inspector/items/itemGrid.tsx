@@ -1,4 +1,4 @@
-/** A row an item, a column a request, coloured by state. */
+/** The grid with a row for each item and a column for each request, coloured by state. */
 import {
   memo,
   useCallback,
@@ -49,20 +49,25 @@ import {
   rowOfMark,
   FOLD_PX,
   HEAD_PX,
-  requestsInColumn,
+  requestsPerColumn,
   ROW_PX,
   type IGridShape
 } from './gridDrawing';
 import { CacheMarkSentence } from './cacheMarks';
 import { GridFilter } from './gridFilter';
-import { cellStep } from './gridKeys';
-import { columnAt, useZoomWheel, zoomByKey } from './gridZoom';
+import { cellAfterKey } from './gridKeys';
+import { gridZoomAt, useZoomWheel, zoomAfterKey } from './gridZoom';
 import { MARGIN_PX, NameColumnLine, useNameColumn } from './nameColumn';
 import { GridPalette } from './gridPalette';
 import { useLatest } from '../../dom/effects';
 
+const DEFAULT_HEIGHT_PX = 400;
+const SCROLLBAR_PX = 16;
+/** Where the cursor stands after it was scrolled into sight, as a share of the columns' room. */
+const CURSOR_SHARE = 0.7;
+
 /**
- * Draws heading, filter and grid; `height` in CSS pixels, `hasKinds` is false where the kinds are told beside it. On paper
+ * Draws heading, filter and grid; `height` in CSS pixels, `hasKinds` is false where a legend beside it has the kinds. On paper
  * all requests fit, as nobody can scroll it.
  */
 export const ItemGrid = memo(function ItemGrid(props: {
@@ -70,24 +75,37 @@ export const ItemGrid = memo(function ItemGrid(props: {
   hasKinds?: boolean;
   isPrinted?: boolean;
 }) {
-  const { height = 400, hasKinds = true, isPrinted = false } = props;
+  const {
+    height = DEFAULT_HEIGHT_PX,
+    hasKinds = true,
+    isPrinted = false
+  } = props;
   const { words } = useHost();
   const inspection = useInspection();
-  const { view, recorded, whatIf, shown, request, item, go, card } = inspection;
+  const {
+    view,
+    recordedTrack,
+    whatIf,
+    shownTrack,
+    request,
+    item,
+    goTo,
+    cardFocus
+  } = inspection;
   const { range: chosenRange, chooseRange, definition } = inspection;
   const { filter, zoom: chosenZoom } = useGridChoice();
-  /** What a turned wheel keeps under the pointer: a place in columns, and where it is seen. */
-  const pointed = useRef<{ column: number; x: number } | null>(null);
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const palette = useRef<GridPalette | null>(null);
-  const scrolled = useRef({ left: 0, top: 0 });
+  /** The place that stays under the pointer while the wheel turns: in columns, and its distance from the names. */
+  const pointedPlace = useRef<{ column: number; x: number } | null>(null);
+  const boxRef = useRef<HTMLDivElement>(null);
+  const canvasRef = useRef<HTMLCanvasElement>(null);
+  const paletteRef = useRef<GridPalette | null>(null);
+  const scrollRef = useRef({ left: 0, top: 0 });
   const idPrefix = useId();
-  const width = useElementWidth(box);
-  const { unfolded, fold } = useUnfoldedItems(view, item, definition);
+  const width = useElementWidth(boxRef);
+  const { unfoldedIds, toggleFold } = useUnfoldedItems(view, item, definition);
   const rows = useMemo(
-    () => itemRows(shown.states, filter, chosenRange, unfolded),
-    [shown.states, filter, chosenRange, unfolded]
+    () => itemRows(shownTrack.states, filter, chosenRange, unfoldedIds),
+    [shownTrack.states, filter, chosenRange, unfoldedIds]
   );
   const { source } = inspection;
   const opensSubagents = useMemo(
@@ -103,36 +121,39 @@ export const ItemGrid = memo(function ItemGrid(props: {
     () => chosenRange ?? wholeRange(view),
     [chosenRange, view]
   );
-  const { first } = range;
-  const total = range.last - first + 1;
-  const nameColumn = useNameColumn(width, total);
-  const names = nameColumn.width;
-  const gridZoom = columnAt(chosenZoom, (width - names - MARGIN_PX) / total);
-  const { column, zoom, zooms } = gridZoom;
-  const inColumn = requestsInColumn(column);
+  const { first: firstRequest } = range;
+  const requestCount = range.last - firstRequest + 1;
+  const nameColumn = useNameColumn(width, requestCount);
+  const namesPx = nameColumn.width;
+  const gridZoom = gridZoomAt(
+    chosenZoom,
+    (width - namesPx - MARGIN_PX) / requestCount
+  );
+  const { columnPx, zoom, zoomCount } = gridZoom;
+  const columnRequests = requestsPerColumn(columnPx);
   const tracks = useMemo(
-    () => [recorded.states, ...(whatIf === null ? [] : [whatIf.states])],
-    [recorded.states, whatIf]
+    () => [recordedTrack.states, ...(whatIf === null ? [] : [whatIf.states])],
+    [recordedTrack.states, whatIf]
   );
   const size = {
-    width: names + total * column + MARGIN_PX,
+    width: namesPx + requestCount * columnPx + MARGIN_PX,
     height: HEAD_PX + rows.length * ROW_PX
   };
-  const visibleHeight = Math.min(height, size.height + 16);
+  const visibleHeight = Math.min(height, size.height + SCROLLBAR_PX);
 
   const paint = useCallback(() => {
-    if (canvas.current !== null) {
+    if (canvasRef.current !== null) {
       const shape: IGridShape = {
         width,
         height: visibleHeight,
-        names,
-        column,
+        namesPx,
+        columnPx,
         range,
-        ...scrolled.current
+        ...scrollRef.current
       };
-      palette.current ??= new GridPalette(canvas.current);
-      drawGrid(canvas.current, palette.current, shape, {
-        states: shown.states,
+      paletteRef.current ??= new GridPalette(canvasRef.current);
+      drawGrid(canvasRef.current, paletteRef.current, shape, {
+        states: shownTrack.states,
         tracks,
         rows,
         request,
@@ -142,7 +163,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
       });
     }
   }, [
-    shown.states,
+    shownTrack.states,
     tracks,
     rows,
     request,
@@ -150,110 +171,124 @@ export const ItemGrid = memo(function ItemGrid(props: {
     marks,
     opensSubagents,
     width,
-    names,
-    column,
+    namesPx,
+    columnPx,
     range,
     visibleHeight
   ]);
   useLayoutEffect(paint, [paint]);
 
-  // The cursor stays in sight; the chosen row, too. Nothing is read of the page, which would lay it out.
-  const row = chosenRow === null ? -1 : rows.indexOf(chosenRow);
-  const showCursor = useCallback(() => {
-    const { left } = scrolled.current;
-    const columnRoom = width - names;
-    const x = (request - range.first) * column;
-    const element = box.current;
-    const isHidden = x < left || x + column > left + columnRoom;
+  // The cursor and the chosen row stay in sight. Nothing is read from the page: that would lay it out.
+  const chosenIndex = chosenRow === null ? -1 : rows.indexOf(chosenRow);
+  const scrollToCursor = useCallback(() => {
+    const { left } = scrollRef.current;
+    const columnRoom = width - namesPx;
+    const x = (request - range.first) * columnPx;
+    const element = boxRef.current;
+    const isHidden = x < left || x + columnPx > left + columnRoom;
     if (element !== null && isHidden && isInRange(range, request)) {
-      element.scrollLeft = Math.max(x - columnRoom * 0.7, 0);
+      element.scrollLeft = Math.max(x - columnRoom * CURSOR_SHARE, 0);
     }
-  }, [request, column, names, width, range]);
-  const laidOut = useRef({ width, chosenRange });
+  }, [request, columnPx, namesPx, width, range]);
+  const lastLayout = useRef({ width, chosenRange });
   useLayoutEffect(() => {
-    // A box that became wider than what it holds was scrolled back before its contents grew; with a range it holds less.
-    const before = laidOut.current;
-    const isSame = before.width === width && before.chosenRange === chosenRange;
-    if (!isSame && box.current !== null) {
-      laidOut.current = { width, chosenRange };
-      scrolled.current = scrollOf(box.current);
+    // A box that became wider than its content was scrolled back before the content grew; with a range there is less content.
+    const previousLayout = lastLayout.current;
+    const isSame =
+      previousLayout.width === width &&
+      previousLayout.chosenRange === chosenRange;
+    if (!isSame && boxRef.current !== null) {
+      lastLayout.current = { width, chosenRange };
+      scrollRef.current = scrollOf(boxRef.current);
     }
-    const kept = pointed.current;
-    pointed.current = null;
-    if (kept === null || box.current === null) {
-      showCursor();
+    const keptPlace = pointedPlace.current;
+    pointedPlace.current = null;
+    if (keptPlace === null || boxRef.current === null) {
+      scrollToCursor();
     } else {
-      box.current.scrollLeft = Math.max(kept.column * column - kept.x, 0);
-      scrolled.current = scrollOf(box.current);
+      boxRef.current.scrollLeft = Math.max(
+        keptPlace.column * columnPx - keptPlace.x,
+        0
+      );
+      scrollRef.current = scrollOf(boxRef.current);
     }
-  }, [showCursor, width, chosenRange, column]);
-  useZoomWheel(box, (direction, pointerX) => {
-    const to = zoom + direction;
-    const x = pointerX - names;
-    if (to >= 0 && to < zooms) {
-      const { left } = scrolled.current;
-      pointed.current = x < 0 ? null : { column: (x + left) / column, x };
-      go({ zoom: to });
+  }, [scrollToCursor, width, chosenRange, columnPx]);
+  useZoomWheel(boxRef, (direction, pointerX) => {
+    const newZoom = zoom + direction;
+    const x = pointerX - namesPx;
+    if (newZoom >= 0 && newZoom < zoomCount) {
+      const { left } = scrollRef.current;
+      pointedPlace.current =
+        x < 0 ? null : { column: (x + left) / columnPx, x };
+      goTo({ zoom: newZoom });
     }
   });
   useThemeChange(() => {
-    palette.current = null;
+    paletteRef.current = null;
     // Another theme lays the page out anew, which may scroll the grid without saying so.
-    if (box.current !== null) {
-      scrolled.current = scrollOf(box.current);
+    if (boxRef.current !== null) {
+      scrollRef.current = scrollOf(boxRef.current);
     }
-    showCursor();
+    scrollToCursor();
     paint();
   });
   const lastDrawn = useRef({ rows, filter });
   useLayoutEffect(() => {
     // Rows that come above the seen ones do not move these.
-    const before = lastDrawn.current;
+    const previousDrawn = lastDrawn.current;
     lastDrawn.current = { rows, filter };
-    const { top } = scrolled.current;
-    const first = Math.floor(top / ROW_PX);
-    const now = rows.indexOf(before.rows[first] ?? -1);
-    const isSame = before.filter === filter && top > 0 && now >= 0;
-    if (box.current !== null && isSame && now !== first) {
-      scrolled.current.top = top + (now - first) * ROW_PX;
-      box.current.scrollTop = scrolled.current.top;
+    const { top } = scrollRef.current;
+    const firstIndex = Math.floor(top / ROW_PX);
+    const newIndex = rows.indexOf(previousDrawn.rows[firstIndex] ?? -1);
+    const isSame = previousDrawn.filter === filter && top > 0 && newIndex >= 0;
+    if (boxRef.current !== null && isSame && newIndex !== firstIndex) {
+      scrollRef.current.top = top + (newIndex - firstIndex) * ROW_PX;
+      boxRef.current.scrollTop = scrollRef.current.top;
     }
   }, [rows, filter]);
   useLayoutEffect(() => {
-    const { top } = scrolled.current;
-    const y = row * ROW_PX;
-    const element = box.current;
+    const { top } = scrollRef.current;
+    const y = chosenIndex * ROW_PX;
+    const element = boxRef.current;
     const isHidden = y < top || y + ROW_PX > top + visibleHeight - HEAD_PX;
-    if (element !== null && row >= 0 && isHidden) {
+    if (element !== null && chosenIndex >= 0 && isHidden) {
       element.scrollTop = Math.max(y - visibleHeight / 2, 0);
     }
-  }, [row, visibleHeight]);
+  }, [chosenIndex, visibleHeight]);
 
   const onClick = (event: MouseEvent<HTMLDivElement>) => {
     const element = event.currentTarget;
     const frame = element.getBoundingClientRect();
     const x = event.clientX - frame.left;
     const y = event.clientY - frame.top - HEAD_PX;
-    const at = first + Math.floor((x - names + element.scrollLeft) / column);
-    const chosen = rows[Math.floor((y + element.scrollTop) / ROW_PX)];
-    if (x < FOLD_PX && y >= 0 && chosen !== undefined && fold(chosen)) {
+    const clickedRequest =
+      firstRequest + Math.floor((x - namesPx + element.scrollLeft) / columnPx);
+    const clickedRow = rows[Math.floor((y + element.scrollTop) / ROW_PX)];
+    if (
+      x < FOLD_PX &&
+      y >= 0 &&
+      clickedRow !== undefined &&
+      toggleFold(clickedRow)
+    ) {
       return;
     }
-    go({
-      ...(x >= names && isInRange(range, at)
-        ? { request: at, against: null }
+    goTo({
+      ...(x >= namesPx && isInRange(range, clickedRequest)
+        ? { request: clickedRequest, against: null }
         : {}),
-      ...(y >= 0 && chosen !== undefined ? placeOfRow(view, chosen) : {})
+      ...(y >= 0 && clickedRow !== undefined
+        ? placeOfRow(view, clickedRow)
+        : {})
     });
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     if (event.key === 'Enter' && item !== null) {
-      if (card.moveIntoCard(event.currentTarget)) {
+      if (cardFocus.moveIntoCard(event.currentTarget)) {
         event.preventDefault();
       }
       return;
     }
-    if (event.key === ' ' && item !== null && fold(item)) {
+    if (event.key === ' ' && item !== null && toggleFold(item)) {
       event.preventDefault();
       return;
     }
@@ -262,42 +297,42 @@ export const ItemGrid = memo(function ItemGrid(props: {
       chooseRange(null);
       return;
     }
-    const toZoom = zoomByKey(event, gridZoom);
-    if (toZoom !== null) {
+    const newZoom = zoomAfterKey(event, gridZoom);
+    if (newZoom !== null) {
       event.preventDefault();
-      go({ zoom: toZoom });
+      goTo({ zoom: newZoom });
       return;
     }
-    const next = cellStep(
+    const nextCell = cellAfterKey(
       event,
-      { rows, row, request, range, item },
-      shown.states
+      { rows, row: chosenIndex, request, range, item },
+      shownTrack.states
     );
-    if (next !== null) {
+    if (nextCell !== null) {
       event.preventDefault();
-      go(
-        next.item === undefined
-          ? next
-          : { ...next, ...placeOfRow(view, next.item) },
+      goTo(
+        nextCell.item === undefined
+          ? nextCell
+          : { ...nextCell, ...placeOfRow(view, nextCell.item) },
         'walk'
       );
     }
   };
-  // Another cell is another element: of words that change in one, a screen reader says nothing.
-  const cell = `${idPrefix}-${chosenRow ?? 'none'}-${request}`;
-  const stateOf = ({ states }: IShownTrack) => {
+  // Each cell is an element of its own: a screen reader does not read words that change within one.
+  const cellId = `${idPrefix}-${chosenRow ?? 'none'}-${request}`;
+  const stateWordsOf = ({ states }: IShownTrack) => {
     const state = item === null ? null : states.stateAt(item, request);
     return state === null ? words.__('not yet there') : stateWords(state);
   };
-  const place =
+  const cellWords =
     item === null
       ? ''
       : words.__(
           '%1, request %2',
           rowWords(
-            shown.states,
+            shownTrack.states,
             { row: rowOf(view, item, definition), request },
-            { unfolded, opensSubagents },
+            { unfoldedIds, opensSubagents },
             words
           ),
           request + 1
@@ -309,36 +344,36 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const stateText =
     item === null
       ? words.__('No item is chosen: press the arrow down.')
-      : whatIf === null || stateOf(recorded) === stateOf(whatIf)
-        ? words.__('%1: %2', place, stateOf(recorded))
+      : whatIf === null || stateWordsOf(recordedTrack) === stateWordsOf(whatIf)
+        ? words.__('%1: %2', cellWords, stateWordsOf(recordedTrack))
         : words.__(
             '%1: %2, what if: %3',
-            place,
-            stateOf(recorded),
-            stateOf(whatIf)
+            cellWords,
+            stateWordsOf(recordedTrack),
+            stateWordsOf(whatIf)
           );
   return (
     <div className="plm-ItemGrid">
       <GridFilter
         zoom={zoom}
-        zooms={zooms}
-        itemCount={rows.filter(number => number < MAX_ITEMS).length}
+        zoomCount={zoomCount}
+        itemCount={rows.filter(row => row < MAX_ITEMS).length}
         hasKinds={hasKinds}
       />
       <div className="plm-ItemGrid-frame">
         <div
           className="plm-ItemGrid-box"
-          ref={box}
+          ref={boxRef}
           role="grid"
           tabIndex={0}
           aria-label={words.__('Items by requests')}
           aria-rowcount={rows.length}
           aria-colcount={view.requests.id.length}
-          aria-activedescendant={cell}
+          aria-activedescendant={cellId}
           aria-describedby={`${idPrefix}-keys`}
           style={{ height: visibleHeight }}
           onScroll={({ currentTarget }) => {
-            scrolled.current = scrollOf(currentTarget);
+            scrollRef.current = scrollOf(currentTarget);
             paint();
           }}
           onClick={onClick}
@@ -346,20 +381,20 @@ export const ItemGrid = memo(function ItemGrid(props: {
         >
           <div className="plm-ItemGrid-size" style={size} role="presentation">
             <canvas
-              ref={canvas}
+              ref={canvasRef}
               aria-hidden="true"
               style={{ width, height: visibleHeight }}
             />
           </div>
           <div
             role="row"
-            aria-rowindex={Math.max(row, 0) + 1}
+            aria-rowindex={Math.max(chosenIndex, 0) + 1}
             className="plm-Hidden"
           >
             <span
               role="gridcell"
-              key={cell}
-              id={cell}
+              key={cellId}
+              id={cellId}
               aria-colindex={request + 1}
             >
               {stateText + markText}
@@ -379,14 +414,14 @@ export const ItemGrid = memo(function ItemGrid(props: {
           )}
         </p>
       )}
-      {(inColumn > 1 || tracks.length > 1) && (
+      {(columnRequests > 1 || tracks.length > 1) && (
         <p className="plm-Muted">
           {tracks.length > 1 &&
             words.__('Upper half: recorded; lower half: what if.')}{' '}
-          {inColumn > 1 &&
+          {columnRequests > 1 &&
             words.__(
               '%1 requests a column: the state that leaves least of the item is shown.',
-              inColumn
+              columnRequests
             )}
         </p>
       )}
@@ -401,62 +436,62 @@ export const ItemGrid = memo(function ItemGrid(props: {
 });
 
 /**
- * Returns the items whose definitions are rows, and how to fold or unfold one, or to open the subagent of a call;
- * a row that holds nothing else gives false.
+ * Returns the ids of the items whose definitions are rows, and the function that folds or unfolds a row, or opens the
+ * subagent of a call; it returns false for a row that holds nothing else.
  */
 function useUnfoldedItems(
   view: TimelineView,
   item: number | null,
   definition: number | null
 ): {
-  unfolded: ReadonlySet<string>;
-  fold: (row: number) => boolean;
+  unfoldedIds: ReadonlySet<string>;
+  toggleFold: (row: number) => boolean;
 } {
-  const { go, source } = useInspection();
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const holder =
+  const { goTo, source } = useInspection();
+  const [chosenIds, setChosenIds] = useState<ReadonlySet<string>>(new Set());
+  const holderId =
     item === null || definition === null ? '' : (view.items.id[item] ?? '');
-  const unfolded = useMemo(
+  const unfoldedIds = useMemo(
     () =>
-      holder === '' || chosen.has(holder)
-        ? chosen
-        : new Set([...chosen, holder]),
-    [chosen, holder]
+      holderId === '' || chosenIds.has(holderId)
+        ? chosenIds
+        : new Set([...chosenIds, holderId]),
+    [chosenIds, holderId]
   );
-  const fold = (row: number) => {
-    const folded = itemOfRow(view, row);
-    const [subagent] = subagentsOf(view, folded);
+  const toggleFold = (row: number) => {
+    const rowItem = itemOfRow(view, row);
+    const [subagent] = subagentsOf(view, rowItem);
     if (
       subagent !== undefined &&
       source.ofSubagent?.(subagent.session) !== null
     ) {
-      go(subagentPlace(subagent.session));
+      goTo(subagentPlace(subagent.session));
       return true;
     }
-    const id = view.items.id[folded] ?? '';
-    if (row >= MAX_ITEMS || definitionsOf(view, folded).count === 0) {
+    const id = view.items.id[rowItem] ?? '';
+    if (row >= MAX_ITEMS || definitionsOf(view, rowItem).count === 0) {
       return false;
     }
-    const rest = new Set(unfolded);
-    if (!rest.delete(id)) {
-      rest.add(id);
-    } else if (id === holder) {
-      go({ item: folded });
+    const newIds = new Set(unfoldedIds);
+    if (!newIds.delete(id)) {
+      newIds.add(id);
+    } else if (id === holderId) {
+      goTo({ item: rowItem });
     }
-    setChosen(rest);
+    setChosenIds(newIds);
     return true;
   };
-  return { unfolded, fold };
+  return { unfoldedIds, toggleFold };
 }
 
-/** Returns what a row is, in words. */
+/** Returns the description of a row. */
 function rowWords(
   states: ItemStates,
   { row, request }: { row: number; request: number },
   {
-    unfolded,
+    unfoldedIds,
     opensSubagents
-  }: { unfolded: ReadonlySet<string>; opensSubagents: boolean },
+  }: { unfoldedIds: ReadonlySet<string>; opensSubagents: boolean },
   words: IWords
 ): string {
   const { view } = states;
@@ -472,17 +507,19 @@ function rowWords(
   }
   const subagents = subagentsOf(view, item);
   if (subagents.length > 0) {
-    const started = words.__(
+    const callWords = words.__(
       '%1, a subagent with %2',
       itemLabel(view, item),
       subagentFigures(view, subagents)
     );
-    return opensSubagents ? words.__('%1, Space opens it', started) : started;
+    return opensSubagents
+      ? words.__('%1, Space opens it', callWords)
+      : callWords;
   }
   if (definitionCount === 0) {
     return itemLabel(view, item);
   }
-  return unfolded.has(view.items.id[item] ?? '')
+  return unfoldedIds.has(view.items.id[item] ?? '')
     ? words.__(
         '%1 (%2), Space folds them',
         itemLabel(view, item),
@@ -499,7 +536,7 @@ function scrollOf(box: HTMLElement): { left: number; top: number } {
   return { left: box.scrollLeft, top: box.scrollTop };
 }
 
-/** Calls back when the theme changes, or the colours that the system asks for. */
+/** Calls `onChange` when the theme changes, or the colours that the system asks for. */
 function useThemeChange(onChange: () => void): void {
   const latest = useLatest(onChange);
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
 import { useHost } from '../../host';
 
 const MIN_NAMES_PX = 80;
-/** What names have in a narrow grid whose requests fill the rest. */
+/** The width of the names in a narrow grid whose requests fill the rest. */
 const NARROW_NAMES_PX = 132;
 const NARROW_GRID_PX = 520;
 const MAX_NAMES_PX = 300;
@@ -15,10 +15,10 @@ const MAX_NAMES_SHARE = 0.8;
 const WIDE_COLUMN_PX = 16;
 /** The space beside the last column. */
 export const MARGIN_PX = 8;
-const KEY_PX = 16;
+const KEY_STEP_PX = 16;
 
-/** The width that a person chose, for as long as the page is there. */
-const chosenByUser: { width: number | null } = { width: null };
+/** The width that a person chose, until the page is closed. */
+const userChoice: { width: number | null } = { width: null };
 
 /** The width of the names, and how to choose it. */
 interface INameColumn {
@@ -30,29 +30,35 @@ interface INameColumn {
 }
 
 /** Returns the width of the names in a grid; `width` of the grid in CSS pixels, `requests` that have columns in it. */
-export function useNameColumn(width: number, requests: number): INameColumn {
-  const [chosen, setChosen] = useState(chosenByUser.width);
+export function useNameColumn(
+  width: number,
+  requestCount: number
+): INameColumn {
+  const [chosenWidth, setChosenWidth] = useState(userChoice.width);
   const min = Math.min(MIN_NAMES_PX, width);
   const max = Math.max(Math.round(width * MAX_NAMES_SHARE), min);
   return {
-    width: Math.min(Math.max(chosen ?? namesByRoom(width, requests), min), max),
+    width: Math.min(
+      Math.max(chosenWidth ?? widthByRoom(width, requestCount), min),
+      max
+    ),
     min,
     max,
-    choose: to => {
-      chosenByUser.width =
-        to === null ? null : Math.min(Math.max(to, min), max);
-      setChosen(chosenByUser.width);
+    choose: newWidth => {
+      userChoice.width =
+        newWidth === null ? null : Math.min(Math.max(newWidth, min), max);
+      setChosenWidth(userChoice.width);
     }
   };
 }
 
-function namesByRoom(width: number, requests: number): number {
+function widthByRoom(width: number, requestCount: number): number {
   if (width >= NARROW_GRID_PX) {
     return Math.min(MAX_NAMES_PX, Math.round(width * NAMES_SHARE));
   }
-  const free = width - MARGIN_PX - requests * WIDE_COLUMN_PX;
-  const most = Math.min(MAX_NAMES_PX, width * NARROW_NAMES_SHARE);
-  return Math.round(Math.max(NARROW_NAMES_PX, Math.min(free, most)));
+  const freeWidth = width - MARGIN_PX - requestCount * WIDE_COLUMN_PX;
+  const maxWidth = Math.min(MAX_NAMES_PX, width * NARROW_NAMES_SHARE);
+  return Math.round(Math.max(NARROW_NAMES_PX, Math.min(freeWidth, maxWidth)));
 }
 
 interface INameColumnLineProps {
@@ -65,20 +71,20 @@ interface INameColumnLineProps {
 export function NameColumnLine({ column, height }: INameColumnLineProps) {
   const { words } = useHost();
   const { width, min, max, choose } = column;
-  const held = useRef<{ x: number; width: number } | null>(null);
-  const drag = ({ clientX }: PointerEvent) => {
-    if (held.current !== null) {
-      choose(held.current.width + clientX - held.current.x);
+  const dragStart = useRef<{ x: number; width: number } | null>(null);
+  const handleDrag = ({ clientX }: PointerEvent) => {
+    if (dragStart.current !== null) {
+      choose(dragStart.current.width + clientX - dragStart.current.x);
     }
   };
-  const release = () => {
-    held.current = null;
+  const endDrag = () => {
+    dragStart.current = null;
   };
-  const pressKey = (event: KeyboardEvent) => {
-    const to = widthByKey(event.key, column);
-    if (to !== undefined) {
+  const handleKey = (event: KeyboardEvent) => {
+    const newWidth = widthAfterKey(event.key, column);
+    if (newWidth !== undefined) {
       event.preventDefault();
-      choose(to);
+      choose(newWidth);
     }
   };
   return (
@@ -97,30 +103,30 @@ export function NameColumnLine({ column, height }: INameColumnLineProps) {
       onPointerDown={event => {
         if (event.button === 0) {
           event.currentTarget.setPointerCapture(event.pointerId);
-          held.current = { x: event.clientX, width };
+          dragStart.current = { x: event.clientX, width };
         }
       }}
-      onPointerMove={drag}
-      onPointerUp={release}
-      onPointerCancel={release}
+      onPointerMove={handleDrag}
+      onPointerUp={endDrag}
+      onPointerCancel={endDrag}
       onDoubleClick={() => {
         choose(null);
       }}
-      onKeyDown={pressKey}
+      onKeyDown={handleKey}
     />
   );
 }
 
-/** Returns the width that a key leads to, null for that by the room; undefined for a key that changes nothing. */
-function widthByKey(
+/** Returns the width that a key leads to; null to choose by the room, undefined for a key that changes nothing. */
+function widthAfterKey(
   key: string,
   { width, min, max }: INameColumn
 ): number | null | undefined {
   switch (key) {
     case 'ArrowLeft':
-      return width - KEY_PX;
+      return width - KEY_STEP_PX;
     case 'ArrowRight':
-      return width + KEY_PX;
+      return width + KEY_STEP_PX;
     case 'Home':
       return min;
     case 'End':

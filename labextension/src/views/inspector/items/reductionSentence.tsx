@@ -1,4 +1,4 @@
-/** A sentence about a reduced item: its savings, the cost of the change, and when that is paid back. */
+/** The sentence about a reduced item: its savings, the cost of the change, and when the savings pay for that. */
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import { ESTIMATED, money } from '../../../state/inspector/labels';
@@ -17,18 +17,22 @@ export const ReductionSentence = memo(function ReductionSentence({
   item: number;
 }) {
   const { words } = useHost();
-  const { view, shown, request, hidden } = useInspection();
+  const { view, shownTrack, request, hiddenParts } = useInspection();
   const balance = useMemo(
-    () => reductionBalance(shown.states, item, request),
-    [shown.states, item, request]
+    () => reductionBalance(shownTrack.states, item, request),
+    [shownTrack.states, item, request]
   );
-  if (balance === null || hidden.has('cost') || hidden.has('breaks')) {
+  if (
+    balance === null ||
+    hiddenParts.has('cost') ||
+    hiddenParts.has('breaks')
+  ) {
     return null;
   }
   const sentences = [
     savedWords(balance, words),
-    costWords(balance, view.price, words),
-    paidWords(balance, words)
+    breakCostWords(balance, view.price, words),
+    paybackWords(balance, words)
   ];
   return (
     <p className="plm-ItemCard-balance">
@@ -48,12 +52,12 @@ function savedWords(balance: IReductionBalance, words: IWords): string {
       );
 }
 
-function costWords(
+function breakCostWords(
   { anew, cost, isFact, others, since }: IReductionBalance,
   { matches_recorded: pricesMatch, unit }: TimelineView['price'],
   words: IWords
 ): string {
-  const what =
+  const changeText =
     others === 0
       ? words.__('The change at request %1', since + 1)
       : words.__(
@@ -62,23 +66,23 @@ function costWords(
           words._n('%1 other item', '%1 other items', others)
         );
   return anew < 1
-    ? words.__('%1 has no cache break of its own.', what)
+    ? words.__('%1 has no cache break of its own.', changeText)
     : words.__(
         '%1 had %2 tokens written anew, for %3 more.',
-        what,
+        changeText,
         `${isFact ? '' : ESTIMATED}${count(anew)}`,
         money(cost, unit, isFact && pricesMatch)
       );
 }
 
-function paidWords(
+function paybackWords(
   { anew, paidBack, following }: IReductionBalance,
   words: IWords
 ): string {
   if (anew < 1) {
     return '';
   }
-  const shown = words._n(
+  const followingText = words._n(
     '%2 request',
     '%2 requests',
     following,
@@ -87,11 +91,11 @@ function paidWords(
   return paidBack === null
     ? words.__(
         'What it leaves out does not pay for that: it stays so in %1.',
-        shown
+        followingText
       )
     : words.__(
         'What it leaves out pays for that after %1; it stays so in %2.',
         words._n('%2 request', '%2 requests', paidBack, count(paidBack)),
-        shown
+        followingText
       );
 }

@@ -15,20 +15,20 @@ import { ItemLink } from '../controls/placeLinks';
 import { kindWords } from '../timeline/kinds';
 
 /** The number of largest items whose share is shown, where there are more. */
-const MAX_SHARES = 10;
+const MAX_LARGEST = 10;
 
 /** Draws the bar by kind and the items, largest first or as they are sent. */
 export function WindowTable() {
   const { words } = useHost();
-  const { shown, request } = useInspection();
-  const [isOrdered, setOrdered] = useState(false);
+  const { shownTrack, request } = useInspection();
+  const [isInSentOrder, setInSentOrder] = useState(false);
   const rows = useMemo(
-    () => windowRows(shown.states, request),
-    [shown.states, request]
+    () => windowRows(shownTrack.states, request),
+    [shownTrack.states, request]
   );
-  const sorted = useMemo(
-    () => (isOrdered ? rows : largestFirst(rows)),
-    [rows, isOrdered]
+  const sortedRows = useMemo(
+    () => (isInSentOrder ? rows : largestFirst(rows)),
+    [rows, isInSentOrder]
   );
   const columns = useMemo(
     () => [
@@ -36,24 +36,24 @@ export function WindowTable() {
       {
         head: words.__('tokens'),
         isNumber: true,
-        valueAt: (index: number) => sorted[index]?.tokens ?? null
+        valueAt: (index: number) => sortedRows[index]?.tokens ?? null
       },
       { head: words.__('share'), isNumber: true },
       {
         head: words.__('age'),
         isNumber: true,
-        valueAt: (index: number) => sorted[index]?.age ?? null
+        valueAt: (index: number) => sortedRows[index]?.age ?? null
       },
       { head: words.__('kind') },
       { head: words.__('state') }
     ],
-    [sorted, words]
+    [sortedRows, words]
   );
-  const { names, layers, total } = shown.series;
+  const { names: kindNames, layers, total } = shownTrack.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
-  const share = percent(
+  const largestShare = percent(
     largestFirst(rows)
-      .slice(0, MAX_SHARES)
+      .slice(0, MAX_LARGEST)
       .reduce((sum, row) => sum + row.tokens, 0) / windowTokens
   );
   return (
@@ -63,7 +63,7 @@ export function WindowTable() {
     >
       <h3>{words.__('The window at request %1', request + 1)}</h3>
       <div className="plm-Inspector-bar" aria-hidden="true">
-        {names.map((name, layer) => (
+        {kindNames.map((name, layer) => (
           <span
             key={name}
             className="plm-Kind"
@@ -81,24 +81,24 @@ export function WindowTable() {
               count(rows.length),
               count(windowTokens)
             ) +
-            (rows.length > MAX_SHARES
-              ? words.__('; %1 of it is in the ten largest.', share)
+            (rows.length > MAX_LARGEST
+              ? words.__('; %1 of it is in the ten largest.', largestShare)
               : '.') +
             ` ${words.__('An age is counted in requests.')}`}
       </p>
       <TickBox
         className="plm-GridFilter-check"
-        isTicked={isOrdered}
-        onTick={setOrdered}
+        isTicked={isInSentOrder}
+        onTick={setInSentOrder}
       >
         {words.__('in the order in which they are sent')}
       </TickBox>
       <PagedRows
         caption={words.__('Items in the window')}
         columns={columns}
-        count={sorted.length}
-        row={index => {
-          const windowRow = sorted[index];
+        rowCount={sortedRows.length}
+        cellsOf={index => {
+          const windowRow = sortedRows[index];
           return windowRow === undefined
             ? []
             : [

@@ -1,4 +1,4 @@
-/** The sessions that calls of this one began. */
+/** The subagents that calls of the session started. */
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { money } from '../../../state/inspector/labels';
@@ -7,7 +7,7 @@ import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { PlaceLink, RequestLink } from '../controls/placeLinks';
 
-/** Draws a row for each, with the way into it; nothing where there are none. */
+/** Draws a row for each subagent, with the link into it; nothing where there are none. */
 export function Subagents() {
   const { words } = useHost();
   const { view, source } = useInspectedSession();
@@ -23,7 +23,7 @@ export function Subagents() {
             {source.ofSubagent?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
-              <PlaceLink place={subagentPlace(subagent.session)} isName>
+              <PlaceLink place={subagentPlace(subagent.session)} isCutShort>
                 <bdi>{oneLine(subagent.title)}</bdi>
               </PlaceLink>
             )}

@@ -24,7 +24,7 @@ export function costWords(
   words: IWords
 ): ICostWords {
   const { broken, warm } = requestCost;
-  const amount = amountOf(requestCost, unit, words);
+  const amount = amountText(requestCost, unit, words);
   if (broken === null) {
     const sentences = [cacheSentence(requestCost, words)];
     if (requestCost.isTaken) {
@@ -76,7 +76,7 @@ export function costText({ amount, anew, sentences }: ICostWords): string {
     .join(' ');
 }
 
-function amountOf(
+function amountText(
   requestCost: IRequestCost,
   unit: PriceProfile['unit'],
   words: IWords

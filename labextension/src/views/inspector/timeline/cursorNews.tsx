@@ -5,54 +5,55 @@ import { whyText } from '../../../state/inspector/why';
 import { useLatest } from '../../dom/effects';
 import { useHost, type IWords } from '../../host';
 import { costText, costWords } from './costWords';
-import { rangeName, rangeRest } from './rangeWords';
+import { rangeName, rangeEnding } from './rangeWords';
 import { useInspection, type IInspection } from '../controls/inspection';
 
 /** Longer than the pause between two presses of a key, so that the requests passed on the way are not read aloud. */
 const REST_MS = 600;
 
 /**
- * Holds one sentence, read aloud once a person has moved the cursor and rests: why the chosen item is in the
- * request or not, what the request cost, or the sums of the chosen range. What moves by itself, as a session grows, is not read aloud.
+ * Draws one sentence, read aloud once a person has moved the cursor and rests: why the chosen item is in the request or
+ * not, what the request cost, or the sums of the chosen range. A cursor that moves by itself, as a session grows, is not
+ * read aloud.
  */
 export function CursorNews() {
   const { words } = useHost();
   const inspection = useInspection();
-  const { view, request, item, brushed } = inspection;
-  const [announced, setAnnounced] = useState('');
+  const { view, request, item, brushedRange } = inspection;
+  const [announcement, setAnnouncement] = useState('');
   const elementRef = useRef<HTMLSpanElement>(null);
-  const newest = useLatest(inspection);
-  const lastSeen = useRef({ view, request, item, brushed });
-  /** The range was chosen or changed since a sentence was last read. */
+  const newestInspection = useLatest(inspection);
+  const lastSeen = useRef({ view, request, item, brushedRange });
+  /** Whether the range was chosen or changed since the last announcement. */
   const isRangeNews = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>();
   useEffect(() => {
-    const before = lastSeen.current;
-    lastSeen.current = { view, request, item, brushed };
-    const isBrushed = before.brushed !== brushed;
+    const previous = lastSeen.current;
+    lastSeen.current = { view, request, item, brushedRange };
+    const isRangeChanged = previous.brushedRange !== brushedRange;
     const isMoved =
-      isBrushed || before.request !== request || before.item !== item;
-    const views = elementRef.current?.closest('.plm-Inspector');
+      isRangeChanged || previous.request !== request || previous.item !== item;
+    const inspectorElement = elementRef.current?.closest('.plm-Inspector');
     if (
       !isMoved ||
-      before.view !== view ||
+      previous.view !== view ||
       // The cursor of another inspector may lead this one.
-      views?.contains(document.activeElement) !== true
+      inspectorElement?.contains(document.activeElement) !== true
     ) {
       return;
     }
-    isRangeNews.current ||= isBrushed;
-    setAnnounced('');
+    isRangeNews.current ||= isRangeChanged;
+    setAnnouncement('');
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
-      setAnnounced(
+      setAnnouncement(
         isRangeNews.current
-          ? rangeNews(newest.current, words)
-          : cursorText(newest.current, words)
+          ? rangeAnnouncement(newestInspection.current, words)
+          : cursorAnnouncement(newestInspection.current, words)
       );
       isRangeNews.current = false;
     }, REST_MS);
-  }, [view, request, item, brushed, newest, words]);
+  }, [view, request, item, brushedRange, newestInspection, words]);
   useEffect(
     () => () => {
       clearTimeout(timer.current);
@@ -65,29 +66,29 @@ export function CursorNews() {
       role="status"
       ref={elementRef}
     >
-      {announced}
+      {announcement}
     </span>
   );
 }
 
-function rangeNews(inspection: IInspection, words: IWords): string {
-  return inspection.brushed === null
+function rangeAnnouncement(inspection: IInspection, words: IWords): string {
+  return inspection.brushedRange === null
     ? words.__('All requests are shown.')
-    : rangeName(inspection.brushed, words) +
-        rangeRest(inspection, inspection.brushed, words);
+    : rangeName(inspection.brushedRange, words) +
+        rangeEnding(inspection, inspection.brushedRange, words);
 }
 
-function cursorText(
-  { view, shown, request, item, hidden }: IInspection,
+function cursorAnnouncement(
+  { view, shownTrack, request, item, hiddenParts }: IInspection,
   words: IWords
 ): string {
   if (item !== null) {
-    return whyText(shown.states, item, request);
+    return whyText(shownTrack.states, item, request);
   }
-  if (hidden.has('sentence')) {
+  if (hiddenParts.has('sentence')) {
     return words.__('Request %1', request + 1);
   }
-  const cost = requestCost(view, shown.track, request);
+  const cost = requestCost(view, shownTrack.track, request);
   return words.__(
     'Request %1: %2',
     request + 1,

@@ -20,27 +20,27 @@ import { TextWithTerm } from '../glossary/term';
 /** Draws the request's number as a field, buttons to the dearest request and to breaks, and its sentence. */
 export const CursorSentence = memo(function CursorSentence() {
   const { words } = useHost();
-  const { view, shown, request, go } = useInspection();
-  const total = view.requests.id.length;
+  const { view, shownTrack, request, goTo } = useInspection();
+  const requestCount = view.requests.id.length;
   const { unit } = view.price;
   const { name } = pricesOfRequest(view, request);
-  const source = priceSource(view);
-  const cost = requestCost(view, shown.track, request);
-  const texts = costWords(cost, view.price, words);
+  const priceSourceName = priceSource(view);
+  const cost = requestCost(view, shownTrack.track, request);
+  const costTexts = costWords(cost, view.price, words);
   const dearest = useMemo(
-    () => dearestRequest(view, shown.track),
-    [view, shown.track]
+    () => dearestRequest(view, shownTrack.track),
+    [view, shownTrack.track]
   );
-  const breaks = useMemo(
+  const breakRequests = useMemo(
     () => view.breaks.map(cacheBreak => cacheBreak.request),
     [view]
   );
-  const before = nextOf(breaks, request, -1);
-  const after = nextOf(breaks, request, 1);
-  const toolbar = useListFocus(breaks.length > 0 ? 3 : 1, TOOLBAR_KEYS);
-  const move = (to: number | null) => {
-    if (to !== null) {
-      go({ request: to, against: null });
+  const breakBefore = nextOf(breakRequests, request, -1);
+  const breakAfter = nextOf(breakRequests, request, 1);
+  const toolbar = useListFocus(breakRequests.length > 0 ? 3 : 1, TOOLBAR_KEYS);
+  const moveTo = (target: number | null) => {
+    if (target !== null) {
+      goTo({ request: target, against: null });
     }
   };
   return (
@@ -53,41 +53,43 @@ export const CursorSentence = memo(function CursorSentence() {
     >
       <label className="plm-CursorSentence-place">
         <strong>{words.__('Request')}</strong>
-        <RequestField request={request} onRequest={move} />
-        <span className="plm-Muted">{words.__('of %1', count(total))}</span>
+        <RequestField request={request} onRequest={moveTo} />
+        <span className="plm-Muted">
+          {words.__('of %1', count(requestCount))}
+        </span>
       </label>
       <div
         className="plm-Inspector-buttons"
         role="toolbar"
         aria-label={words.__('Expensive requests')}
-        {...toolbar.list}
+        {...toolbar.handlers}
       >
         <StepButton
           isAtEnd={request === dearest}
           onStep={() => {
-            move(dearest);
+            moveTo(dearest);
           }}
-          tabIndex={toolbar.tabIndex(0)}
+          tabIndex={toolbar.tabIndexOf(0)}
         >
           {words.__('Dearest request')}
         </StepButton>
-        {breaks.length > 0 && (
+        {breakRequests.length > 0 && (
           <>
             <StepButton
-              isAtEnd={before === null}
+              isAtEnd={breakBefore === null}
               onStep={() => {
-                move(before);
+                moveTo(breakBefore);
               }}
-              tabIndex={toolbar.tabIndex(1)}
+              tabIndex={toolbar.tabIndexOf(1)}
             >
               {words.__('Break before')}
             </StepButton>
             <StepButton
-              isAtEnd={after === null}
+              isAtEnd={breakAfter === null}
               onStep={() => {
-                move(after);
+                moveTo(breakAfter);
               }}
-              tabIndex={toolbar.tabIndex(2)}
+              tabIndex={toolbar.tabIndexOf(2)}
             >
               {words.__('Next break')}
             </StepButton>
@@ -95,8 +97,8 @@ export const CursorSentence = memo(function CursorSentence() {
         )}
       </div>
       <p className="plm-CursorSentence-words">
-        <strong>{texts.amount}</strong> <Cause texts={texts} />
-        {request === dearest && total > 1 && (
+        <strong>{costTexts.amount}</strong> <Cause texts={costTexts} />
+        {request === dearest && requestCount > 1 && (
           <>
             {' '}
             <strong>{words.__('No request cost more.')}</strong>
@@ -106,7 +108,7 @@ export const CursorSentence = memo(function CursorSentence() {
           <>
             {' '}
             <span className="plm-Muted">
-              {priceSentence(oneLine(name), source, words)}
+              {priceSentence(oneLine(name), priceSourceName, words)}
             </span>
           </>
         )}

@@ -9,9 +9,9 @@ import { KindPatterns, KindSwatch, kindWords } from './kinds';
 /** Draws the kinds of the shown track, the topmost layer first. */
 export function KindLegend() {
   const { words } = useHost();
-  const { shown, request } = useInspection();
+  const { shownTrack, request } = useInspection();
   const idPrefix = useId().replaceAll(':', '');
-  const { names, layers, total } = shown.series;
+  const { names: kindNames, layers, total } = shownTrack.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   return (
     <div className="plm-Inspector-legend">
@@ -19,7 +19,7 @@ export function KindLegend() {
         <KindPatterns idPrefix={idPrefix} />
       </svg>
       <ul aria-label={words.__('Kinds at request %1', request + 1)}>
-        {names
+        {kindNames
           .map((name, layer) => ({
             name,
             tokens: layers[layer]?.[request] ?? 0

@@ -22,7 +22,7 @@ export function kindWords(kind: string, words: IWords): string {
 }
 
 /** Kinds with a pattern, and its lines in a tile of 6 by 6. */
-const PATTERNS: Readonly<Record<string, string>> = {
+const PATTERN_LINES: Readonly<Record<string, string>> = {
   [PLACEHOLDER]: 'M-1 5l2 2M0 0l6 6M5-1l2 2'
 };
 
@@ -30,7 +30,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
 export function KindPatterns({ idPrefix }: { idPrefix: string }) {
   return (
     <defs>
-      {Object.entries(PATTERNS).map(([kind, lines]) => (
+      {Object.entries(PATTERN_LINES).map(([kind, lines]) => (
         <pattern
           key={kind}
           id={`${idPrefix}-${kind}`}
@@ -47,7 +47,7 @@ export function KindPatterns({ idPrefix }: { idPrefix: string }) {
 
 /** Returns the fill of a kind's pattern; null where it has none. */
 export function patternFill(kind: string, idPrefix: string): string | null {
-  return kind in PATTERNS ? `url(#${idPrefix}-${kind})` : null;
+  return kind in PATTERN_LINES ? `url(#${idPrefix}-${kind})` : null;
 }
 
 /** Draws a kind's colour and pattern as a small square. */

@@ -16,26 +16,28 @@ import { PriceControls } from './priceControls';
 
 interface IPolicyControlsProps {
   policy: string;
-  track: IPolicyTrack;
-  /** Whether the policy's rule is told and the prices can be seen at once. */
+  policyTrack: IPolicyTrack;
+  /** Whether the policy's rule is described and the prices are unfolded. */
   isExplained: boolean;
 }
 
 /** Draws picker, sliders, prices, and how long the answer took or why it waits. */
 export const PolicyControls = memo(function PolicyControls({
   policy,
-  track,
+  policyTrack,
   isExplained
 }: IPolicyControlsProps) {
   const { words } = useHost();
-  const { view, source, go } = useInspectedSession();
+  const { view, source, goTo } = useInspectedSession();
   const { name, numbers } = parsePolicy(policy, policyNames(view));
   const { stops } = source;
   const options = useMemo(() => {
-    const computed =
+    const computedPolicies =
       stops === undefined ? null : new Set(stops.map(stop => stop.policy));
     return view.policies
-      .filter(option => computed === null || computed.has(option.name))
+      .filter(
+        option => computedPolicies === null || computedPolicies.has(option.name)
+      )
       .map(option => ({
         value: option.name,
         about: option.what,
@@ -56,7 +58,7 @@ export const PolicyControls = memo(function PolicyControls({
         options={options}
         nameOf={value => value}
         onChoose={policy => {
-          go({ policy });
+          goTo({ policy });
         }}
       />
       {(option?.sliders ?? []).map(slider => (
@@ -65,7 +67,7 @@ export const PolicyControls = memo(function PolicyControls({
           slider={slider}
           value={numbers[slider.name] ?? slider.default}
           onValue={value => {
-            go({
+            goTo({
               policy: policyText(name, { ...numbers, [slider.name]: value })
             });
           }}
@@ -81,7 +83,7 @@ export const PolicyControls = memo(function PolicyControls({
         </span>
       )}
       <span className="plm-Muted" role="status">
-        {stateText(track, source.waitSentence ?? '', words)}
+        {stateText(policyTrack, source.waitSentence ?? '', words)}
       </span>
       {stops === undefined && (
         <Disclosure
@@ -103,19 +105,19 @@ export const PolicyControls = memo(function PolicyControls({
 });
 
 function stateText(
-  track: IPolicyTrack,
+  policyTrack: IPolicyTrack,
   waitSentence: string,
   words: ReturnType<typeof useHost>['words']
 ): string {
-  if (track.error !== '') {
-    return track.error;
+  if (policyTrack.error !== '') {
+    return policyTrack.error;
   }
-  if (track.isWaiting) {
+  if (policyTrack.isWaiting) {
     return waitSentence === '' ? words.__('Counting…') : waitSentence;
   }
-  return track.milliseconds === null
+  return policyTrack.milliseconds === null
     ? ''
-    : words.__('counted in %1 ms', count(track.milliseconds));
+    : words.__('counted in %1 ms', count(policyTrack.milliseconds));
 }
 
 /** Returns the project that a policy was read from: its source up to the version. */
@@ -131,11 +133,11 @@ interface INumberSliderProps {
 
 /** Draws one number: the slider moves from stop to stop. */
 function NumberSlider({ slider, value, onValue }: INumberSliderProps) {
-  const place = slider.stops.reduce(
-    (best, stop, index) =>
-      Math.abs(stop - value) < Math.abs((slider.stops[best] ?? 0) - value)
+  const stopIndex = slider.stops.reduce(
+    (bestIndex, stop, index) =>
+      Math.abs(stop - value) < Math.abs((slider.stops[bestIndex] ?? 0) - value)
         ? index
-        : best,
+        : bestIndex,
     0
   );
   const valueText = Number.isInteger(value) ? count(value) : String(value);
@@ -147,7 +149,7 @@ function NumberSlider({ slider, value, onValue }: INumberSliderProps) {
         min={0}
         max={slider.stops.length - 1}
         step={1}
-        value={place}
+        value={stopIndex}
         aria-valuetext={valueText}
         onChange={event => {
           onValue(slider.stops[Number(event.target.value)] ?? slider.default);

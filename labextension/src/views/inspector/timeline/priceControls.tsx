@@ -1,4 +1,4 @@
-/** By which prices a session is counted, and for how long the cache keeps a prefix. */
+/** The choice by which prices a session is counted, and for how long the cache keeps a prefix. */
 import { memo, useState } from 'react';
 import {
   parsePrices,
@@ -9,15 +9,15 @@ import { SelectField } from '../../controls/fields';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 
-/** Draws a choice of models, a field for prices of one's own, and a choice of lifetimes; a question is asked for each. */
+/** Draws a choice of models, a field for prices of one's own, and a choice of lifetimes; each change asks the source again. */
 export const PriceControls = memo(function PriceControls() {
   const { words } = useHost();
-  const { view, price, go } = useInspectedSession();
-  const chosen = parsePrices(price);
-  const choose = (change: Partial<IPriceChoice>) => {
-    go({ price: pricesText({ ...chosen, ...change }) ?? undefined });
+  const { view, price, goTo } = useInspectedSession();
+  const chosenPrices = parsePrices(price);
+  const choosePrices = (change: Partial<IPriceChoice>) => {
+    goTo({ price: pricesText({ ...chosenPrices, ...change }) ?? undefined });
   };
-  const models = [
+  const priceNames = [
     ...new Set([view.price.name, ...view.models, 'units'])
   ].filter(name => name !== '');
   return (
@@ -26,22 +26,22 @@ export const PriceControls = memo(function PriceControls() {
         <span>{words.__('price')}</span>
         <SelectField
           value={view.price.name}
-          choices={models.map(name => [name, name])}
+          choices={priceNames.map(name => [name, name])}
           onChoose={model => {
-            choose({ model });
+            choosePrices({ model });
           }}
         />
       </label>
       <GivenPrices
-        given={chosen.modelPrices}
+        givenPrices={chosenPrices.modelPrices}
         onGiven={modelPrices => {
-          choose({ modelPrices });
+          choosePrices({ modelPrices });
         }}
       />
       <label className="plm-PolicyControls-price">
         <span>{words.__('cache kept')}</span>
         <SelectField
-          value={chosen.lifetime}
+          value={chosenPrices.lifetime}
           choices={[
             ['', words.__('unchanged')],
             ['5m', words.__('5 minutes')],
@@ -49,7 +49,7 @@ export const PriceControls = memo(function PriceControls() {
             ['1d', words.__('1 day')]
           ]}
           onChoose={lifetime => {
-            choose({ lifetime });
+            choosePrices({ lifetime });
           }}
         />
       </label>
@@ -58,23 +58,23 @@ export const PriceControls = memo(function PriceControls() {
 });
 
 interface IGivenPricesProps {
-  given: string;
+  givenPrices: string;
   onGiven: (given: string) => void;
 }
 
 /** Draws the field for prices of one's own; what is typed counts when Enter is pressed or the field is left. */
-function GivenPrices({ given, onGiven }: IGivenPricesProps) {
+function GivenPrices({ givenPrices, onGiven }: IGivenPricesProps) {
   const { words } = useHost();
-  const [typed, setTyped] = useState(given);
-  const [lastGiven, setLastGiven] = useState(given);
-  if (lastGiven !== given) {
-    // Drawn anew it would lose the focus.
-    setLastGiven(given);
-    setTyped(given);
+  const [typedPrices, setTypedPrices] = useState(givenPrices);
+  const [lastGiven, setLastGiven] = useState(givenPrices);
+  if (lastGiven !== givenPrices) {
+    // A new field would lose the focus.
+    setLastGiven(givenPrices);
+    setTypedPrices(givenPrices);
   }
   const submit = () => {
-    if (typed.trim() !== given) {
-      onGiven(typed.trim());
+    if (typedPrices.trim() !== givenPrices) {
+      onGiven(typedPrices.trim());
     }
   };
   return (
@@ -88,9 +88,9 @@ function GivenPrices({ given, onGiven }: IGivenPricesProps) {
           'US dollars per million tokens: MODEL=in/out/read/write; several with blanks between. Empty takes it back.'
         )}
         size={24}
-        value={typed}
+        value={typedPrices}
         onChange={event => {
-          setTyped(event.target.value);
+          setTypedPrices(event.target.value);
         }}
         onKeyDown={event => {
           if (event.key === 'Enter') {

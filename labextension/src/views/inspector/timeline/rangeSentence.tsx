@@ -1,20 +1,20 @@
-/** The chosen range and its sums, with a button that lets it go. */
+/** The chosen range and its sums, with a button that clears it. */
 import { SmallButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
-import { rangeName, rangeRest } from './rangeWords';
+import { rangeName, rangeEnding } from './rangeWords';
 
 /** Draws the sentence; nothing where all requests are shown. */
 export function RangeSentence() {
   const { words } = useHost();
   const inspection = useInspection();
-  const { brushed, chooseRange } = inspection;
-  if (brushed === null) {
+  const { brushedRange, chooseRange } = inspection;
+  if (brushedRange === null) {
     return null;
   }
-  const letGo = (from: HTMLElement) => {
+  const clearRange = (element: HTMLElement) => {
     // The button goes with the range: the keys go on from the track.
-    from
+    element
       .closest('.plm-Inspector')
       ?.querySelector<HTMLElement>('.plm-Track-plot')
       ?.focus({ preventScroll: true });
@@ -28,13 +28,13 @@ export function RangeSentence() {
       onKeyDown={event => {
         if (event.key === 'Escape') {
           event.preventDefault();
-          letGo(event.currentTarget);
+          clearRange(event.currentTarget);
         }
       }}
     >
       <p>
-        <strong>{rangeName(brushed, words)}</strong>
-        {`${rangeRest(inspection, brushed, words)} `}
+        <strong>{rangeName(brushedRange, words)}</strong>
+        {`${rangeEnding(inspection, brushedRange, words)} `}
         <span className="plm-Muted">
           {words.__(
             'The grid and the tables of requests and breaks show just these.'
@@ -45,7 +45,7 @@ export function RangeSentence() {
         aria-label={words.__('Show all again')}
         title={words.__('Show all again (Escape)')}
         onClick={event => {
-          letGo(event.currentTarget);
+          clearRange(event.currentTarget);
         }}
       >
         ✕

@@ -21,11 +21,11 @@ export function rangeName(
 
 /** Returns the sums of the shown track over a range: its cost, its breaks and its tokens, and of how many requests. */
 function rangeSums(
-  { view, shown }: IInspectedSession,
+  { view, shownTrack }: IInspectedSession,
   range: IRequestRange,
   words: IWords
 ): string {
-  const figures = rangeFigures(view, shown.track, range);
+  const figures = rangeFigures(view, shownTrack.track, range);
   const { requests, costKnown, tokensKnown } = figures;
   const tokens = words.__(
     '%1%2 tokens',
@@ -45,21 +45,30 @@ function rangeSums(
 }
 
 /** Returns what follows the range's name: its sums, unless they are hidden, and a stop. */
-export function rangeRest(
+export function rangeEnding(
   session: IInspectedSession,
   range: IRequestRange,
   words: IWords
 ): string {
-  return session.hidden.has('sentence')
+  return session.hiddenParts.has('sentence')
     ? '.'
     : `: ${rangeSums(session, range, words)}.`;
 }
 
-/** Returns over how many of the range's requests a sum goes, where not over all. */
-function shareWords(known: number, requests: number, words: IWords): string {
-  return known < requests
-    ? words.__('in %1 of %2 requests', count(known), count(requests))
-    : words._n('in %2 request', 'in %2 requests', requests, count(requests));
+/** Returns over how many of the range's requests a sum goes. */
+function shareWords(
+  knownCount: number,
+  requestCount: number,
+  words: IWords
+): string {
+  return knownCount < requestCount
+    ? words.__('in %1 of %2 requests', count(knownCount), count(requestCount))
+    : words._n(
+        'in %2 request',
+        'in %2 requests',
+        requestCount,
+        count(requestCount)
+      );
 }
 
 /** Returns how often the cache broke, or the rule of a policy acted. */

@@ -17,7 +17,7 @@ import {
 interface IStackedAreaProps {
   series: IKindSeries;
   /** Tokens at the top of the picture. */
-  most: number;
+  topTokens: number;
   width: number;
   height: number;
   idPrefix: string;
@@ -43,23 +43,25 @@ export function trackLines(
   requests: Readonly<
     Record<'reported' | 'window' | 'reserve', readonly (number | null)[]>
   >,
-  count: number,
+  requestCount: number,
   { width, height, most }: { width: number; height: number; most: number },
   isRecorded: boolean
 ): ITrackLines {
   const shape = { width, height: height - MARKS_PX, most };
-  // A line that lies above the picture would run through the words there.
-  const within = (tokens: number) =>
+  // A line above the picture would run through the words there.
+  const tokensInPicture = (tokens: number) =>
     tokens > 0 && tokens <= most ? tokens : null;
   const limits = requests.window
-    .slice(0, count)
-    .map(limit => within(limit ?? 0));
-  const reserves = requests.window.slice(0, count).map((limit, request) => {
-    const reserve = requests.reserve[request] ?? 0;
-    return (limit ?? 0) > 0 && reserve > 0
-      ? within((limit ?? 0) - reserve)
-      : null;
-  });
+    .slice(0, requestCount)
+    .map(limit => tokensInPicture(limit ?? 0));
+  const reserves = requests.window
+    .slice(0, requestCount)
+    .map((limit, request) => {
+      const reserve = requests.reserve[request] ?? 0;
+      return (limit ?? 0) > 0 && reserve > 0
+        ? tokensInPicture((limit ?? 0) - reserve)
+        : null;
+    });
   return {
     reported: isRecorded ? linePath(requests.reported, shape) : '',
     limit: linePath(limits, shape),
@@ -69,11 +71,13 @@ export function trackLines(
 
 /** Draws the layers, the lines of limit and reserve, and the marks below them. */
 export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
-  const { series, most, width, height, idPrefix, lines, factsUntil } = props;
-  const count = series.total.length;
-  const plot = height - MARKS_PX;
-  const x = (request: number) => (request * width) / Math.max(count, 1);
-  const shape = { width, height: plot, most };
+  const { series, topTokens, width, height, idPrefix, lines, factsUntil } =
+    props;
+  const requestCount = series.total.length;
+  const plotHeight = height - MARKS_PX;
+  const xOf = (request: number) =>
+    (request * width) / Math.max(requestCount, 1);
+  const shape = { width, height: plotHeight, most: topTokens };
   const isDense = props.marks.length * MARK_PX > width;
   return (
     <svg
@@ -84,7 +88,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
       aria-hidden="true"
     >
       <KindPatterns idPrefix={idPrefix} />
-      <AxisLines most={most} height={plot} width={width} />
+      <AxisLines maxValue={topTokens} height={plotHeight} width={width} />
       {areaPaths(series, shape).map(({ name, path }) => {
         const pattern = patternFill(name, idPrefix);
         return (
@@ -100,12 +104,17 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
       {factsUntil !== null && (
         <line
           className="plm-Track-facts"
-          x1={x(factsUntil)}
-          x2={x(factsUntil)}
-          y2={plot}
+          x1={xOf(factsUntil)}
+          x2={xOf(factsUntil)}
+          y2={plotHeight}
         />
       )}
-      <line className="plm-Track-axis" x2={width} y1={plot} y2={plot} />
+      <line
+        className="plm-Track-axis"
+        x2={width}
+        y1={plotHeight}
+        y2={plotHeight}
+      />
       {lightestFirst(props.marks).map(({ request, kind, title, place }) => (
         <path
           key={`${kind} ${request}`}
@@ -115,10 +124,10 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
             isDense && kind === 'fired' ? 'line' : kind,
             // A mark at either end of the picture is drawn whole.
             Math.min(
-              Math.max(x(request + 0.5) + place * MARK_PX, MARK_PX / 2),
+              Math.max(xOf(request + 0.5) + place * MARK_PX, MARK_PX / 2),
               width - MARK_PX / 2
             ),
-            plot + 2
+            plotHeight + 2
           )}
         >
           <title>{title}</title>
@@ -131,12 +140,12 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
 /** Returns whether two sets of properties give the same picture. */
 function isSamePicture(
   { lines, ...before }: IStackedAreaProps,
-  { lines: newer, ...after }: IStackedAreaProps
+  { lines: newerLines, ...after }: IStackedAreaProps
 ): boolean {
   return (
-    lines.reported === newer.reported &&
-    lines.limit === newer.limit &&
-    lines.reserve === newer.reserve &&
+    lines.reported === newerLines.reported &&
+    lines.limit === newerLines.limit &&
+    lines.reserve === newerLines.reserve &&
     Object.entries(after).every(
       ([name, value]) => before[name as keyof typeof before] === value
     )

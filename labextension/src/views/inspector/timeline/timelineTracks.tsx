@@ -21,11 +21,11 @@ import { RequestSlider } from '../controls/requestSlider';
 import { MARKS_PX, StackedArea, trackLines } from './stackedArea';
 import {
   MarkLegend,
-  marksByRequest,
+  markKindsByRequest,
   markWords,
   policyMarks,
   recordedMarks,
-  shownMarks
+  unhiddenMarks
 } from './trackMarks';
 import { TextWithTerm } from '../glossary/term';
 
@@ -35,6 +35,13 @@ const SMALL_PX = 64;
 /** In a lower window the tracks are lower, so that the grid below them has its rows. */
 const LOW_WINDOW_PX = 960;
 const LOWERED_PX = 12;
+/** The height of the picture, as a multiple of its largest value. */
+const TOP_ROOM = 1.04;
+/** A limit at this multiple of the largest request lies above the picture. */
+const FAR_LIMIT = 4;
+/** Beyond this share of the picture a label stands at the left of its line. */
+const LEFT_LABEL_SHARE = 0.55;
+const LABEL_GAP_PX = 4;
 
 /**
  * Draws both tracks; `isSmall` leaves a strip of the shown one, to move the cursor by. `isExplained` adds what each
@@ -45,16 +52,18 @@ export const TimelineTracks = memo(function TimelineTracks(props: {
   isExplained?: boolean;
 }) {
   const { isSmall = false, isExplained = false } = props;
-  const { view, recorded, whatIf, shown, hidden } = useInspection();
+  const { view, recordedTrack, whatIf, shownTrack, hiddenParts } =
+    useInspection();
   const topTokens = useMemo(
-    () => topTokensOf(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
-    [view, recorded, whatIf]
+    () =>
+      topTokensOf(view, [recordedTrack, ...(whatIf === null ? [] : [whatIf])]),
+    [view, recordedTrack, whatIf]
   );
-  const lowered = useWindowHeight() < LOW_WINDOW_PX ? LOWERED_PX : 0;
+  const loweredPx = useWindowHeight() < LOW_WINDOW_PX ? LOWERED_PX : 0;
   if (isSmall) {
     return (
       <Track
-        drawnTrack={shown}
+        drawnTrack={shownTrack}
         topTokens={topTokens}
         height={SMALL_PX}
         isSmall
@@ -64,19 +73,19 @@ export const TimelineTracks = memo(function TimelineTracks(props: {
   const sharedProps = { topTokens, isExplained };
   return (
     <div className="plm-Tracks">
-      {!hidden.has('totals') && (
+      {!hiddenParts.has('totals') && (
         <ProofSentences view={view} isExplained={isExplained} />
       )}
       <Track
         {...sharedProps}
-        drawnTrack={recorded}
-        height={RECORDED_PX - lowered}
+        drawnTrack={recordedTrack}
+        height={RECORDED_PX - loweredPx}
       />
       {whatIf !== null && (
         <Track
           {...sharedProps}
           drawnTrack={whatIf}
-          height={WHAT_IF_PX - lowered}
+          height={WHAT_IF_PX - loweredPx}
         />
       )}
       {isExplained && <MarkLegend />}
@@ -90,21 +99,24 @@ export const TimelineTracks = memo(function TimelineTracks(props: {
  */
 function ProofSentences(props: { view: TimelineView; isExplained: boolean }) {
   const { view, isExplained } = props;
-  const [first, ...others] = view.proof?.sentences ?? [];
-  return first === undefined ? null : (
+  const [firstSentence, ...otherSentences] = view.proof?.sentences ?? [];
+  return firstSentence === undefined ? null : (
     <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
-      <strong data-cut={!isExplained} title={isExplained ? undefined : first}>
-        {first}
+      <strong
+        data-cut={!isExplained}
+        title={isExplained ? undefined : firstSentence}
+      >
+        {firstSentence}
       </strong>
       {(isExplained || isDoubtful(view)) &&
-        others.map(value => (
+        otherSentences.map(sentence => (
           <span
-            key={value}
+            key={sentence}
             className="plm-Proof-more"
             data-cut={!isExplained}
-            title={isExplained ? undefined : value}
+            title={isExplained ? undefined : sentence}
           >
-            {` ${value}`}
+            {` ${sentence}`}
           </span>
         ))}
     </p>
@@ -117,11 +129,11 @@ function topTokensOf(
   tracks: readonly IShownTrack[]
 ): number {
   const { reported } = view.requests;
-  let most = 1;
+  let largestTokens = 1;
   let largestRequest = 0;
   const include = (value: number | null, request: number) => {
-    if ((value ?? 0) > most) {
-      most = value ?? 0;
+    if ((value ?? 0) > largestTokens) {
+      largestTokens = value ?? 0;
       largestRequest = request;
     }
   };
@@ -130,7 +142,11 @@ function topTokensOf(
   }
   reported.forEach(include);
   const limit = view.requests.window[largestRequest] ?? 0;
-  return (limit > 0 && limit < 4 * most ? Math.max(limit, most) : most) * 1.04;
+  return (
+    (limit > 0 && limit < FAR_LIMIT * largestTokens
+      ? Math.max(limit, largestTokens)
+      : largestTokens) * TOP_ROOM
+  );
 }
 
 interface ITrackProps {
@@ -150,12 +166,17 @@ function Track(props: ITrackProps) {
     isExplained = false
   } = props;
   const { words } = useHost();
-  const { view, recorded, hidden, request: chosen } = useInspection();
+  const {
+    view,
+    recordedTrack,
+    hiddenParts,
+    request: cursorRequest
+  } = useInspection();
   const { notes } = useReaderNotes();
-  const plot = useRef<HTMLDivElement>(null);
-  const width = useElementWidth(plot);
+  const plotRef = useRef<HTMLDivElement>(null);
+  const width = useElementWidth(plotRef);
   const idPrefix = useId().replaceAll(':', '');
-  const isRecorded = drawnTrack === recorded;
+  const isRecorded = drawnTrack === recordedTrack;
   const requestCount = drawnTrack.series.total.length;
   const { fired, taken } = drawnTrack.track;
   const recordedTrackMarks = useMemo(
@@ -177,26 +198,36 @@ function Track(props: ITrackProps) {
     [view, requestCount, width, height, topTokens, isRecorded]
   );
   // The track of a policy may end before a request that has just been sent.
-  const request = Math.min(chosen, requestCount - 1);
-  const until = drawnTrack.track.facts_until ?? null;
-  const factsUntil = isRecorded ? null : until;
-  const name = isRecorded ? words.__('recorded') : drawnTrack.track.policy;
+  const request = Math.min(cursorRequest, requestCount - 1);
+  const firstEstimate = drawnTrack.track.facts_until ?? null;
+  const factsUntil = isRecorded ? null : firstEstimate;
+  const trackName = isRecorded ? words.__('recorded') : drawnTrack.track.policy;
   const allMarks = isRecorded ? recordedTrackMarks : policyTrackMarks;
-  const marks = useMemo(() => shownMarks(allMarks, hidden), [allMarks, hidden]);
-  const kindsAt = useMemo(() => marksByRequest(marks), [marks]);
-  const hintAt = (at: number) => {
-    const tokens = count(drawnTrack.track.total[at] ?? 0);
-    const size =
-      factsUntil !== null && at >= factsUntil
+  const marks = useMemo(
+    () => unhiddenMarks(allMarks, hiddenParts),
+    [allMarks, hiddenParts]
+  );
+  const kindsByRequest = useMemo(() => markKindsByRequest(marks), [marks]);
+  const hintAt = (hintedRequest: number) => {
+    const tokens = count(drawnTrack.track.total[hintedRequest] ?? 0);
+    const sizeText =
+      factsUntil !== null && hintedRequest >= factsUntil
         ? words.__(
             'Request %1 of %2: about %3 tokens',
-            at + 1,
+            hintedRequest + 1,
             requestCount,
             tokens
           )
-        : words.__('Request %1 of %2: %3 tokens', at + 1, requestCount, tokens);
-    const kinds = (kindsAt.get(at) ?? []).map(value => markWords(value, words));
-    return [size, ...kinds].join(', ');
+        : words.__(
+            'Request %1 of %2: %3 tokens',
+            hintedRequest + 1,
+            requestCount,
+            tokens
+          );
+    const kinds = (kindsByRequest.get(hintedRequest) ?? []).map(value =>
+      markWords(value, words)
+    );
+    return [sizeText, ...kinds].join(', ');
   };
   return (
     <figure
@@ -206,37 +237,39 @@ function Track(props: ITrackProps) {
     >
       <figcaption className="plm-Track-head">
         <strong>
-          {isRecorded ? name : words.__('what if · %1', name)}
+          {isRecorded ? trackName : words.__('what if · %1', trackName)}
           {!isRecorded && isDoubtful(view) && DOUBTFUL}
         </strong>
         <span className="plm-Track-figures">
-          {trackHeadline(view, drawnTrack, isRecorded, hidden, words)}
-          {!isRecorded && !hidden.has('cost') && drawnTrack.track.figures && (
-            <>
-              {' · '}
-              <TextWithTerm
-                term="estimate of the recording"
-                text={savingWords(view, drawnTrack.track.figures, words)}
-              />
-            </>
-          )}
+          {trackHeadline(view, drawnTrack, isRecorded, hiddenParts, words)}
+          {!isRecorded &&
+            !hiddenParts.has('cost') &&
+            drawnTrack.track.figures && (
+              <>
+                {' · '}
+                <TextWithTerm
+                  term="estimate of the recording"
+                  text={savingWords(view, drawnTrack.track.figures, words)}
+                />
+              </>
+            )}
         </span>
       </figcaption>
       <div className="plm-Track-body">
         {!isSmall && (
-          <AxisNumbers most={topTokens} height={height - MARKS_PX} />
+          <AxisNumbers maxValue={topTokens} height={height - MARKS_PX} />
         )}
         <RequestSlider
-          name={words.__('Request, %1', name)}
+          name={words.__('Request, %1', trackName)}
           value={hintAt(request)}
-          total={requestCount}
+          requestCount={requestCount}
           width={width}
-          elementRef={plot}
-          hint={hintAt}
+          elementRef={plotRef}
+          hintText={hintAt}
         >
           <StackedArea
             series={drawnTrack.series}
-            most={topTokens}
+            topTokens={topTokens}
             width={width}
             height={height}
             idPrefix={idPrefix}
@@ -247,11 +280,16 @@ function Track(props: ITrackProps) {
           {factsUntil !== null && !isSmall && (
             <span
               className="plm-Track-facts-words"
-              data-left={factsUntil > requestCount * 0.55}
+              data-left={factsUntil > requestCount * LEFT_LABEL_SHARE}
               style={
-                factsUntil > requestCount * 0.55
-                  ? { right: width - (factsUntil * width) / requestCount + 4 }
-                  : { left: (factsUntil * width) / requestCount + 4 }
+                factsUntil > requestCount * LEFT_LABEL_SHARE
+                  ? {
+                      right:
+                        width -
+                        (factsUntil * width) / requestCount +
+                        LABEL_GAP_PX
+                    }
+                  : { left: (factsUntil * width) / requestCount + LABEL_GAP_PX }
               }
             >
               {words.__('facts end here')}
@@ -260,7 +298,7 @@ function Track(props: ITrackProps) {
         </RequestSlider>
       </div>
       <p className={isExplained ? 'plm-Track-sentence' : 'plm-Hidden'}>
-        {trackSentence(view, drawnTrack, isRecorded, hidden, words)}
+        {trackSentence(view, drawnTrack, isRecorded, hiddenParts, words)}
         {isRecorded && limitWords(view, topTokens, words)}
       </p>
     </figure>
@@ -269,28 +307,32 @@ function Track(props: ITrackProps) {
 
 function trackHeadline(
   view: TimelineView,
-  shown: IShownTrack,
+  drawnTrack: IShownTrack,
   isRecorded: boolean,
-  hidden: IInspectedSession['hidden'],
+  hiddenParts: IInspectedSession['hiddenParts'],
   words: IWords
 ): string {
-  const { facts, figures } = shown.track;
-  const summary = isRecorded ? (facts ?? figures) : figures;
-  if ((summary ?? null) === null || summary === undefined) {
+  const { facts, figures } = drawnTrack.track;
+  const trackFigures = isRecorded ? (facts ?? figures) : figures;
+  if ((trackFigures ?? null) === null || trackFigures === undefined) {
     return '';
   }
   const isFact = isRecorded && (facts ?? null) !== null;
   const estimateMark = isFact ? '' : ESTIMATED;
   const cost = money(
-    costWithRefetching(summary),
+    costWithRefetching(trackFigures),
     view.price.unit,
-    isFact && summary.cost_is_fact
+    isFact && trackFigures.cost_is_fact
   );
   // Without reported usage it is only known where a request begins otherwise than the one before.
   const breaks = isFact
-    ? words._n('%1 cache break', '%1 cache breaks', summary.breaks)
-    : words._n('%1 changed beginning', '%1 changed beginnings', summary.breaks);
-  const input = `${estimateMark}${shortCount(summary.input)}`;
+    ? words._n('%1 cache break', '%1 cache breaks', trackFigures.breaks)
+    : words._n(
+        '%1 changed beginning',
+        '%1 changed beginnings',
+        trackFigures.breaks
+      );
+  const input = `${estimateMark}${shortCount(trackFigures.input)}`;
   const { reported } = view.requests;
   const reportedCount = reported.filter(value => value !== null).length;
   return [
@@ -303,31 +345,33 @@ function trackHeadline(
           reported.length
         )
       : words.__('%1 tokens in', input),
-    words.__('peak %1', shortCount(summary.peak)),
-    ...(hidden.has('breaks') ? [] : [breaks]),
-    ...(isRecorded && !hidden.has('cost') ? [cost] : [])
+    words.__('peak %1', shortCount(trackFigures.peak)),
+    ...(hiddenParts.has('breaks') ? [] : [breaks]),
+    ...(isRecorded && !hiddenParts.has('cost') ? [cost] : [])
   ].join(' · ');
 }
 
 /** Returns a sentence that compares two estimates: the recorded cost is no measure, since it includes cache breaks outside any policy. */
 function savingWords(
   view: TimelineView,
-  policy: PolicyFigures,
+  policyFigures: PolicyFigures,
   words: IWords
 ): string {
   const { unit } = view.price;
   const estimate = view.recorded.figures ?? null;
   const recordedCost = estimate === null ? 0 : costWithRefetching(estimate);
-  const cost = costWithRefetching(policy);
+  const cost = costWithRefetching(policyFigures);
   if (recordedCost <= 0) {
     return words.__('%1 with refetching', money(cost, unit, false));
   }
-  const change = Math.round((100 * (cost - recordedCost)) / recordedCost);
+  const changePercent = Math.round(
+    (100 * (cost - recordedCost)) / recordedCost
+  );
   return words.__(
     'estimate of the recording %1 → %2 with refetching, %3 %',
     money(recordedCost, unit, false),
     money(cost, unit, false),
-    `${change < 0 ? '−' : change > 0 ? '+' : '±'}${Math.abs(change)}`
+    `${changePercent < 0 ? '−' : changePercent > 0 ? '+' : '±'}${Math.abs(changePercent)}`
   );
 }
 
@@ -338,12 +382,12 @@ function costWithRefetching(figures: PolicyFigures): number {
 
 function trackSentence(
   view: TimelineView,
-  shown: IShownTrack,
+  drawnTrack: IShownTrack,
   isRecorded: boolean,
-  hidden: IInspectedSession['hidden'],
+  hiddenParts: IInspectedSession['hiddenParts'],
   words: IWords
 ): string {
-  const { total } = shown.track;
+  const { total } = drawnTrack.track;
   let largestRequest = 0;
   total.forEach((tokens, request) => {
     largestRequest =
@@ -373,25 +417,29 @@ function trackSentence(
         );
     return `${growthSentence} ${sourceSentence}`;
   }
-  const until = shown.track.facts_until ?? null;
+  const firstEstimate = drawnTrack.track.facts_until ?? null;
   const factsSentence =
-    until === null
+    firstEstimate === null
       ? words.__('No request differs from the recording.')
       : words.__(
           'Facts end at request %1: from it on the actions are the recorded ones, and sizes are estimates.',
-          until + 1
+          firstEstimate + 1
         );
-  const verdict = hidden.has('totals')
+  const verdict = hiddenParts.has('totals')
     ? undefined
-    : shown.track.figures?.verdict;
+    : drawnTrack.track.figures?.verdict;
   return `${growthSentence} ${factsSentence} ${verdict ?? ''}`;
 }
 
 /** Returns the source of a limit that was not recorded, and a remark where it lies above the picture. */
-function limitWords(view: TimelineView, most: number, words: IWords): string {
+function limitWords(
+  view: TimelineView,
+  topTokens: number,
+  words: IWords
+): string {
   const limit = Math.min(...view.requests.window.filter(value => value > 0));
   const limitSentence =
-    Number.isFinite(limit) && limit > most
+    Number.isFinite(limit) && limit > topTokens
       ? words.__(
           'The limit of %1 tokens lies far above the picture.',
           count(limit)

@@ -13,13 +13,13 @@ export interface ITrackMark {
   readonly request: number;
   readonly kind: string;
   readonly title: string;
-  /** How much it weighs among marks of its kind: the price of a break, the number of cleared items. */
+  /** The weight of the mark among those of its kind: the price of a break, the number of cleared items. */
   readonly weight: number;
   /** How many marks of the same request stand before it. */
   readonly place: number;
 }
 
-/** What changes most of a request, or costs most, comes first. */
+/** The kinds of marks; those that change most of a request, or cost most, come first. */
 const HEAVIEST_KINDS: readonly string[] = [
   'compact',
   'break',
@@ -98,11 +98,15 @@ export function recordedMarks(
                 cause
               )
       })),
-    ...view.breaks.map(({ request, cost, words: legend }) => ({
+    ...view.breaks.map(({ request, cost, words: breakWords }) => ({
       request,
       kind: 'break',
       weight: cost,
-      title: words.__('Request %1: the cache breaks, %2', request + 1, legend)
+      title: words.__(
+        'Request %1: the cache breaks, %2',
+        request + 1,
+        breakWords
+      )
     })),
     ...[...notesByRequest(notes)].map(([request, texts]) => ({
       request,
@@ -113,12 +117,12 @@ export function recordedMarks(
   ]);
 }
 
-/** Returns the marks that tell nothing of what is hidden. */
-export function shownMarks(
+/** Returns the marks that tell nothing of hidden parts. */
+export function unhiddenMarks(
   marks: readonly ITrackMark[],
-  hidden: IInspectedSession['hidden']
+  hiddenParts: IInspectedSession['hiddenParts']
 ): readonly ITrackMark[] {
-  return hidden.has('breaks')
+  return hiddenParts.has('breaks')
     ? marks.filter(({ kind }) => kind !== 'break' && kind !== 'taken')
     : marks;
 }
@@ -127,17 +131,17 @@ export function shownMarks(
 function notesByRequest(
   notes: readonly NoteView[]
 ): ReadonlyMap<number, readonly string[]> {
-  const texts = new Map<number, string[]>();
+  const textsByRequest = new Map<number, string[]>();
   for (const { note, found } of notes) {
     if (found.request !== undefined) {
-      const said = [note.verdict, note.tag, note.text].filter(Boolean);
-      texts.set(found.request, [
-        ...(texts.get(found.request) ?? []),
-        oneLine(said.join(': '))
+      const noteTexts = [note.verdict, note.tag, note.text].filter(Boolean);
+      textsByRequest.set(found.request, [
+        ...(textsByRequest.get(found.request) ?? []),
+        oneLine(noteTexts.join(': '))
       ]);
     }
   }
-  return texts;
+  return textsByRequest;
 }
 
 /** Returns the marks of a policy's track: where its rule acted, and where the cache is lost as in the recording. */
@@ -176,7 +180,7 @@ function withPlaces(marks: readonly Omit<ITrackMark, 'place'>[]): ITrackMark[] {
 }
 
 /** Returns the kinds of the marks at each request that has some, in the order of the marks. */
-export function marksByRequest(
+export function markKindsByRequest(
   marks: readonly ITrackMark[]
 ): ReadonlyMap<number, readonly string[]> {
   const kindsByRequest = new Map<number, string[]>();
@@ -206,8 +210,8 @@ const PATHS: Readonly<Partial<Record<string, string>>> = {
 const OTHER_PATH = 'h.8v7h-1.6v-7z';
 
 /**
- * Returns the path of a mark: each kind has its own form, so that colours need not be distinguished. What a policy does
- * is the outline of what was done.
+ * Returns the path of a mark: each kind has its own form, so that colours need not be distinguished. The form of
+ * what a policy does is the outline of what was done.
  */
 export function markPath(kind: string, x: number, y: number): string {
   return `M${x.toFixed(1)} ${y}${PATHS[kind] ?? OTHER_PATH}`;
@@ -243,25 +247,25 @@ export function markWords(kind: string, words: IWords): string {
   }
 }
 
-/** Draws what the marks mean that the tracks have. */
+/** Draws the meanings of the marks that the tracks have. */
 export const MarkLegend = memo(function MarkLegend() {
   const { words } = useHost();
-  const { view, whatIf, hidden } = useInspectedSession();
+  const { view, whatIf, hiddenParts } = useInspectedSession();
   const { notes } = useReaderNotes();
-  const isFired = (whatIf?.track.fired.length ?? 0) > 0;
-  const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
+  const hasActed = (whatIf?.track.fired.length ?? 0) > 0;
+  const hasTakenBreaks = (whatIf?.track.taken.length ?? 0) > 0;
   const kinds = useMemo(
     () =>
       [
         ...new Set([
-          ...shownMarks(recordedMarks(view, words, notes), hidden).map(
+          ...unhiddenMarks(recordedMarks(view, words, notes), hiddenParts).map(
             mark => mark.kind
           ),
-          ...(isFired ? ['fired'] : []),
-          ...(isTaken && !hidden.has('breaks') ? ['taken'] : [])
+          ...(hasActed ? ['fired'] : []),
+          ...(hasTakenBreaks && !hiddenParts.has('breaks') ? ['taken'] : [])
         ])
       ].sort((left, right) => kindRank(left) - kindRank(right)),
-    [view, notes, isFired, isTaken, hidden, words]
+    [view, notes, hasActed, hasTakenBreaks, hiddenParts, words]
   );
   return kinds.length === 0 ? null : (
     <ul
