@@ -126,7 +126,7 @@ export function addInspectorCommands(
       const beside =
         typeof args.with === 'string' && args.with !== ''
           ? besideNamed(args.with)
-          : await choice.askBeside(target);
+          : await choice.askCompared(target);
       if (beside === null) {
         return;
       }

@@ -55,7 +55,7 @@ export class InspectionChoice {
    * Returns the session or recorded file that an inspected one is to be compared with, or null where the question was
    * dismissed. Offered are the sessions of its notebook, and the recordings in its folder.
    */
-  async askBeside({
+  async askCompared({
     notebook,
     path,
     session

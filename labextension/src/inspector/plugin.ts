@@ -59,7 +59,8 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       registry,
       words,
       languages,
-      chooseCompared: (target: IInspectorArguments) => choice.askBeside(target)
+      chooseCompared: (target: IInspectorArguments) =>
+        choice.askCompared(target)
     };
     const tracker = new WidgetTracker<InspectorArea>({
       namespace: 'jupyter-palimpsest-inspector'

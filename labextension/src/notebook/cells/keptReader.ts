@@ -36,9 +36,10 @@ function isRunning({ model }: KeptCell): boolean {
 }
 
 /**
- * Notes what the reader does; the returned function, called after the change, lets it go on.
+ * Notes what the reader does; returns a function that, called after the change, restores it.
  *
- * `isRemade` says of which cells, by their index, the change makes new ones; `remainingIds` has those of the cells that remain.
+ * `isRemade` says of which cells, by their index, the change makes new ones; `remainingIds` are those of the cells that
+ * remain.
  */
 export function keepReader(
   panel: NotebookPanel,
@@ -159,7 +160,7 @@ function viewOf(cell: KeptCell, isRemade: boolean) {
   };
 }
 
-/** Notes which cell is at which height; the returned function scrolls it there again, also in the next frames. */
+/** Notes which cell is at which height; returns a function that scrolls it there again, also in the next frames. */
 function keepScrollPlace(
   { content }: NotebookPanel,
   kept: ReadonlySet<string>

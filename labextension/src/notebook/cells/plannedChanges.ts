@@ -132,8 +132,8 @@ export function stayingCells(
   cells: readonly IPlannedCell[],
   weight: (before: number) => number
 ): ReadonlySet<number> {
-  const oldIndexes = cells.flatMap(({ indexBefore: before }) =>
-    before === null ? [] : [before]
+  const oldIndexes = cells.flatMap(({ indexBefore: oldIndex }) =>
+    oldIndex === null ? [] : [oldIndex]
   );
   if (
     oldIndexes.every((before, index) => before > (oldIndexes[index - 1] ?? -1))

@@ -634,7 +634,7 @@ export class NotebookReview {
     }
   }
 
-  /** Scrolls to a review and puts the keyboard into its bar; announces both what was `outcome` before and the review. */
+  /** Scrolls to a review and puts the keyboard into its bar; announces the `outcome` of the step before, and the review. */
   private async _visit(review: ICellReview, outcome = ''): Promise<void> {
     const { words } = this._host;
     const { content } = this._panel;

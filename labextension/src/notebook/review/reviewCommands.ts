@@ -41,24 +41,24 @@ export function addReviewCommands(
   palette: ICommandPalette | null,
   words: TranslationBundle
 ): void {
-  const front = () => reviews.of(tracker.currentWidget);
-  const add = (
+  const frontReview = () => reviews.of(tracker.currentWidget);
+  const addCommand = (
     command: string,
     label: string,
     caption: string,
-    act: (review: NotebookReview) => void
+    execute: (review: NotebookReview) => void
   ) => {
     commands.addCommand(command, {
       describedBy: { args: { type: 'object', properties: {} } },
       label,
       caption,
-      isEnabled: () => front()?.hasReviews === true,
+      isEnabled: () => frontReview()?.hasReviews === true,
       execute: () => {
         const { currentWidget } = tracker;
-        const review = front();
+        const review = frontReview();
         if (review !== null && currentWidget !== null) {
           shell.activateById(currentWidget.id);
-          act(review);
+          execute(review);
         }
       }
     });
@@ -75,10 +75,10 @@ export function addReviewCommands(
     },
     label: words.__('Show a Change by the Agent'),
     execute: ({ key }) => {
-      front()?.show({ key: typeof key === 'string' ? key : '' });
+      frontReview()?.show({ key: typeof key === 'string' ? key : '' });
     }
   });
-  add(
+  addCommand(
     REVIEW_COMMANDS.next,
     words.__('Next Change by the Agent'),
     words.__('Go to the next cell that the agent changed or wants to change'),
@@ -86,7 +86,7 @@ export function addReviewCommands(
       review.step(1);
     }
   );
-  add(
+  addCommand(
     REVIEW_COMMANDS.previous,
     words.__('Previous Change by the Agent'),
     words.__('Go to the cell before that the agent changed or wants to change'),
@@ -94,7 +94,7 @@ export function addReviewCommands(
       review.step(-1);
     }
   );
-  add(
+  addCommand(
     REVIEW_COMMANDS.accept,
     words.__('Accept the Change of This Cell'),
     words.__('Keep what the agent changed, or let it make the change'),
@@ -102,7 +102,7 @@ export function addReviewCommands(
       review.acceptCurrent();
     }
   );
-  add(
+  addCommand(
     REVIEW_COMMANDS.reject,
     words.__('Reject the Change of This Cell…'),
     words.__('Take back what the agent changed, and say why'),
@@ -110,7 +110,7 @@ export function addReviewCommands(
       review.rejectCurrent();
     }
   );
-  add(
+  addCommand(
     REVIEW_COMMANDS.acceptAll,
     words.__('Accept All Changes by the Agent'),
     words.__('Keep all that the agent changed in this notebook'),

@@ -17,7 +17,7 @@ import type { IShownSource, ISourceEditor } from './sourceEditor';
 /** A bar above a cell, or in a ghost. */
 export class ChangeBarWidget extends ButtonKeysWidget {
   private readonly _root: Root;
-  private _drawn: readonly unknown[] = [];
+  private _drawnValues: readonly unknown[] = [];
 
   constructor(
     private readonly _host: IHost,
@@ -34,11 +34,11 @@ export class ChangeBarWidget extends ButtonKeysWidget {
     state: IChangeBarState,
     actions: IChangeBarActions
   ): void {
-    const drawn: unknown[] = [review, ...Object.values<unknown>({ ...state })];
-    if (drawn.every((value, index) => value === this._drawn[index])) {
+    const values: unknown[] = [review, ...Object.values<unknown>({ ...state })];
+    if (values.every((value, index) => value === this._drawnValues[index])) {
       return;
     }
-    this._drawn = drawn;
+    this._drawnValues = values;
     this._draw(
       <ChangeBar
         review={review}
@@ -50,13 +50,13 @@ export class ChangeBarWidget extends ButtonKeysWidget {
   }
 
   /** Draws a sentence in the place of a bar. */
-  drawMark(words: string): void {
-    if (this._drawn[0] === words) {
+  drawMark(sentence: string): void {
+    if (this._drawnValues[0] === sentence) {
       return;
     }
-    this._drawn = [words];
+    this._drawnValues = [sentence];
     this.addClass('plm-ChangeMark');
-    this._draw(<p>{words}</p>);
+    this._draw(<p>{sentence}</p>);
   }
 
   override dispose(): void {
@@ -81,7 +81,7 @@ const MAX_FRAMES = 60;
 /** A difference in the place of a cell's editor, or the source of a ghost. */
 export class SourceWidget extends ButtonKeysWidget {
   private _editor: ISourceEditor | null = null;
-  private _shown: IShownSource | null = null;
+  private _shownSource: IShownSource | null = null;
   private _isEndSeen = false;
   private _observer: IntersectionObserver | null = null;
 
@@ -89,7 +89,7 @@ export class SourceWidget extends ButtonKeysWidget {
     private readonly _languages: IEditorLanguageRegistry | null,
     private readonly _host: IHost,
     /** Called when the end of the source comes into view. */
-    private readonly _onSeen: () => void,
+    private readonly _onEndSeen: () => void,
     /** Called with the source that is left when each part of a difference was kept or dropped. */
     private readonly _onDecided?: (source: string) => void
   ) {
@@ -98,7 +98,7 @@ export class SourceWidget extends ButtonKeysWidget {
     this.addClass('plm-CellDiff');
   }
 
-  /** The source with what was decided of its parts. */
+  /** The source, without the parts of the change that were dropped; null until it is shown. */
   get source(): string | null {
     return this._editor?.source() ?? null;
   }
@@ -109,54 +109,54 @@ export class SourceWidget extends ButtonKeysWidget {
   }
 
   /** Scrolls to the end of the source, which moves while lines that come into view are measured. */
-  showEnd(frames = MAX_FRAMES): void {
+  showEnd(framesLeft = MAX_FRAMES): void {
     this.node.lastElementChild?.scrollIntoView({ block: 'nearest' });
-    if (!this._isEndSeen && !this.isDisposed && frames > 0) {
+    if (!this._isEndSeen && !this.isDisposed && framesLeft > 0) {
       requestAnimationFrame(() => {
-        this.showEnd(frames - 1);
+        this.showEnd(framesLeft - 1);
       });
     }
   }
 
   /** Shows a source, unless it is shown already. */
-  async showSource(shown: IShownSource): Promise<void> {
-    const { _shown: before } = this;
+  async showSource(newSource: IShownSource): Promise<void> {
+    const { _shownSource: shownBefore } = this;
     if (
-      before?.before === shown.before &&
-      before.now === shown.now &&
-      before.language === shown.language
+      shownBefore?.before === newSource.before &&
+      shownBefore.now === newSource.now &&
+      shownBefore.language === newSource.language
     ) {
       return;
     }
-    this._shown = shown;
+    this._shownSource = newSource;
     const { showSource } = await import('./sourceEditor');
-    const place = document.createElement('div');
+    const editorContainer = document.createElement('div');
     const editor = await showSource(
-      place,
-      shown,
+      editorContainer,
+      newSource,
       this._languages,
       this._host.words,
       this._onDecided
     );
-    if (this.isDisposed || this._shown !== shown) {
+    if (this.isDisposed || this._shownSource !== newSource) {
       editor.destroy();
       return;
     }
     this._editor?.destroy();
     this._editor = editor;
-    const end = document.createElement('span');
-    end.className = 'plm-TextEnd';
-    this.node.replaceChildren(place, end);
+    const endMark = document.createElement('span');
+    endMark.className = 'plm-TextEnd';
+    this.node.replaceChildren(editorContainer, endMark);
     this._isEndSeen = false;
     this._observer?.disconnect();
     this._observer = new IntersectionObserver(entries => {
       if (entries.some(({ isIntersecting }) => isIntersecting)) {
         this._observer?.disconnect();
         this._isEndSeen = true;
-        this._onSeen();
+        this._onEndSeen();
       }
     });
-    this._observer.observe(end);
+    this._observer.observe(endMark);
   }
 
   override dispose(): void {

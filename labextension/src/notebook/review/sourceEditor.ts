@@ -23,13 +23,13 @@ export interface IShownSource {
 }
 
 export interface ISourceEditor {
-  /** The source with what was decided of its parts. */
+  /** Returns the source, without the parts of the change that were dropped. */
   source(): string;
   destroy(): void;
 }
 
 /** How precisely two sources are compared: beyond it, or after so many milliseconds, the difference gets coarse. */
-const COMPARISON = { scanLimit: 500, timeout: 200 };
+const DIFF_CONFIG = { scanLimit: 500, timeout: 200 };
 
 /**
  * Draws a source into an element.
@@ -44,12 +44,14 @@ export async function showSource(
   words: IWords,
   onDecided?: (source: string) => void
 ): Promise<ISourceEditor> {
-  const shown = visibleText(now);
-  const original = before === null ? null : visibleText(before);
+  const shownText = visibleText(now);
+  const originalText = before === null ? null : visibleText(before);
   // What is written out cannot be a source, so such a change is decided as a whole.
-  const isExact = shown === now && (original ?? '') === (before ?? '');
+  const isExact = shownText === now && (originalText ?? '') === (before ?? '');
   const canDecide =
-    isExact && onDecided !== undefined && chunkCount(original ?? '', shown) > 1;
+    isExact &&
+    onDecided !== undefined &&
+    chunkCount(originalText ?? '', shownText) > 1;
   const support = (await languages?.getLanguage(language))?.support;
   const extensions: Extension[] = [
     EditorState.readOnly.of(true),
@@ -57,7 +59,7 @@ export async function showSource(
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({
       'aria-label':
-        original === null
+        originalText === null
           ? words.__('The cell’s source')
           : words.__('The difference in the cell’s source'),
       tabindex: '0'
@@ -65,12 +67,12 @@ export async function showSource(
     jupyterTheme,
     support ?? []
   ];
-  if (original !== null) {
+  if (originalText !== null) {
     extensions.push(
       unifiedMergeView({
-        original,
+        original: originalText,
         gutter: true,
-        diffConfig: COMPARISON,
+        diffConfig: DIFF_CONFIG,
         mergeControls:
           canDecide && ((type, action) => partButton(type, action, words))
       })
@@ -87,13 +89,13 @@ export async function showSource(
   }
   const view = new EditorView({
     parent,
-    state: EditorState.create({ doc: shown, extensions })
+    state: EditorState.create({ doc: shownText, extensions })
   });
   // A long source scrolls in its place; all of it can be read.
-  const first = getChunks(view.state)?.chunks[0];
-  if (first !== undefined) {
+  const firstChunk = getChunks(view.state)?.chunks[0];
+  if (firstChunk !== undefined) {
     view.dispatch({
-      effects: EditorView.scrollIntoView(first.fromB, { y: 'nearest' })
+      effects: EditorView.scrollIntoView(firstChunk.fromB, { y: 'nearest' })
     });
   }
   return {
@@ -107,7 +109,7 @@ export async function showSource(
 /** Returns of how many parts a difference consists; one is decided as a whole. */
 function chunkCount(before: string, now: string): number {
   const text = (source: string) => Text.of(source.split('\n'));
-  return Chunk.build(text(before), text(now), COMPARISON).length;
+  return Chunk.build(text(before), text(now), DIFF_CONFIG).length;
 }
 
 /** Returns the button that keeps or drops one part of a difference. */
@@ -127,7 +129,7 @@ function partButton(
   button.addEventListener('mousedown', event => {
     event.preventDefault();
   });
-  // Of a pointer and of the keyboard.
+  // Clicks come from the pointer and from the keyboard.
   button.addEventListener('click', action);
   return button;
 }
