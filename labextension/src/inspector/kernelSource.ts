@@ -176,7 +176,7 @@ export class KernelSource implements IInspectorSource {
   private readonly _pollUnfollowed = (): void => {
     const { link, path, state } = this._kernel;
     const sessions = link?.store.getSnapshot().sessions;
-    const isFollowed = sessions?.get(this._sessionId ?? '')?.known === true;
+    const isFollowed = sessions?.get(this._sessionId ?? '')?.isLoaded === true;
     if (
       path === undefined &&
       state === 'ready' &&

@@ -336,12 +336,12 @@ export class KernelLink implements ILink {
 
   private _onHelloReply(reply: CommandReply): void {
     if (reply.status === 'error') {
-      this.store.update({ link: 'ready', problem: reply.error ?? '' });
+      this.store.update({ link: 'ready', problemText: reply.error ?? '' });
       return;
     }
     this.store.update({
       link: 'ready',
-      problem: reply.protocol === PROTOCOL_VERSION ? '' : VERSION_MISMATCH,
+      problemText: reply.protocol === PROTOCOL_VERSION ? '' : VERSION_MISMATCH,
       version: reply.version,
       project: reply.project ?? ''
     });
@@ -424,7 +424,8 @@ export class KernelLink implements ILink {
 
   private _catchUpMs({ session }: CommandReply): number {
     const isKnown =
-      session && this.store.getSnapshot().sessions.get(session.session)?.known;
+      session &&
+      this.store.getSnapshot().sessions.get(session.session)?.isLoaded;
     return isKnown === true ? LATE_RECORDS_MS : 0;
   }
 

@@ -90,7 +90,7 @@ function addressPlace(
         ...openingAddress,
         index,
         place,
-        remark: unknownPiecesSentence(link.unknown, words)
+        remark: unknownPiecesSentence(link.unknownPieces, words)
       }
     : {
         ...openingAddress,

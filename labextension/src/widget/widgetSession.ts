@@ -125,7 +125,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _updateState = (): void => {
     const session = this._store.getSnapshot().sessions.get(this._sessionId);
     const transcript = session?.transcript ?? EMPTY_TRANSCRIPT;
-    const isComplete = session?.known ?? false;
+    const isComplete = session?.isLoaded ?? false;
     this._state = { ...this._state, transcript, isComplete };
     this._readers.notify();
   };

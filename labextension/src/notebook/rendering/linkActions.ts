@@ -64,7 +64,7 @@ export function answerActions(target: ICommandTarget): IAnswerActions {
   return {
     reply: (ask_id, answer, feedback, scope) => {
       // An approval carries the decisions on single changes that were made before.
-      const cells = [...pendingDecisions.of(ask_id).values()];
+      const cells = [...pendingDecisions.decisionsOf(ask_id).values()];
       sendAndReport(target, 'reply', {
         ask_id,
         answer,
@@ -91,14 +91,16 @@ export function cellReviewActions(
       const { session } = target;
       const problems: string[] = [];
       for (const callChanges of changesByCall(changes, verdict)) {
-        const [{ ask, call, count } = { call: '', count: 0 }] = callChanges;
+        const [
+          { ask, callId, callChangeCount } = { callId: '', callChangeCount: 0 }
+        ] = callChanges;
         const decisions = callChanges.map(change =>
           decisionOf(change, verdict)
         );
         if (ask === undefined) {
           const outcome = await target.link?.outcome('review-cells', {
             session,
-            call,
+            call: callId,
             decisions
           });
           problems.push(
@@ -108,7 +110,7 @@ export function cellReviewActions(
           continue;
         }
         const reply = replyOf(
-          count,
+          callChangeCount,
           pendingDecisions.decide(ask.id, decisions)
         );
         if (reply !== null) {
@@ -136,7 +138,7 @@ function changesByCall(
 ): IReviewedChange[][] {
   const calls = new Map<string, IReviewedChange[]>();
   for (const change of changes) {
-    calls.set(change.call, [...(calls.get(change.call) ?? []), change]);
+    calls.set(change.callId, [...(calls.get(change.callId) ?? []), change]);
   }
   const changesOfCalls = [...calls.values()];
   return accept ? changesOfCalls : changesOfCalls.reverse();

@@ -23,9 +23,9 @@ import {
 } from '../../state/store/kernelStore';
 import { isBusy } from '../../state/session/status';
 import type { TurnOutputs } from '../../state/display/turnRows';
-import { newestCovered } from '../../state/display/coveredTurns';
+import { newestCoveredPlace } from '../../state/display/coveredTurns';
 import { proposedFix } from '../../state/lines/proposedFix';
-import { shownPlace } from '../../state/display/shownPlace';
+import { openedPlace } from '../../state/display/openedPlace';
 import { turnsOf } from '../../state/display/turns';
 import { AnswerActionsProvider } from '../../views/actions/answers';
 import {
@@ -249,8 +249,8 @@ function LiveSegment({
           } else {
             open(segment.session);
           }
-          shownPlace.set(
-            newestCovered(
+          openedPlace.set(
+            newestCoveredPlace(
               turnsOf({ entries: transcript?.entries ?? [] }),
               compaction
             )
@@ -299,7 +299,7 @@ function LiveSegment({
     [promptEntry, messages]
   );
   const offeredActions =
-    ownDisplayed.live || ownDisplayed.canRetry === true ? actions : null;
+    ownDisplayed.isLive || ownDisplayed.canRetry === true ? actions : null;
   return (
     <AnswerActionsProvider value={offeredActions?.answers ?? null}>
       <TurnActionsProvider value={offeredActions?.turn ?? null}>
@@ -318,12 +318,12 @@ function LiveSegment({
                         segment={ownDisplayed.segment}
                         outputs={outputs}
                         outputIndex={index}
-                        isLive={ownDisplayed.live}
+                        isLive={ownDisplayed.isLive}
                         status={ownDisplayed.status}
-                        problem={ownDisplayed.problem}
-                        isInterrupted={ownDisplayed.interrupted}
+                        problem={ownDisplayed.problemText}
+                        isInterrupted={ownDisplayed.isInterrupted}
                         strayAsks={ownDisplayed.strayAsks}
-                        heldRequests={ownDisplayed.held}
+                        heldRequests={ownDisplayed.heldRequests}
                         canRetry={ownDisplayed.canRetry}
                         revertExtent={ownDisplayed.reverted}
                         hasStopButton
@@ -372,7 +372,7 @@ function isCurrentAndIdle(view: IKernelView, id: string): boolean {
   return (
     view.link === 'ready' &&
     view.current === id &&
-    session?.known === true &&
+    session?.isLoaded === true &&
     !session.head.read_only &&
     !isBusy(session.transcript)
   );

@@ -12,7 +12,7 @@ import type { ILink } from '../../kernel/kernelLink';
 import {
   changesOfMessage,
   reviewsByCell,
-  sameReviews,
+  reviewsKeepingObjects,
   undecidedChanges,
   type ICellReview,
   type IReviewedChange
@@ -208,7 +208,13 @@ export class NotebookReview {
   }
 
   /** Returns whether a review can be accepted: what is only proposed was on the screen to its end. */
-  private _isSeen({ before, isInserted, key, now, state }: ICellReview) {
+  private _isSeen({
+    sourceBefore: before,
+    isInserted,
+    key,
+    sourceAfter: now,
+    state
+  }: ICellReview) {
     return (
       state === 'open' ||
       (before === now && !isInserted) ||
@@ -217,7 +223,12 @@ export class NotebookReview {
   }
 
   /** Returns whether a proposed change finds its cell as it was; accepted, another one would fail its whole call. */
-  private _canBeMade({ before, cell: id, isInserted, state }: ICellReview) {
+  private _canBeMade({
+    sourceBefore: before,
+    cellId: id,
+    isInserted,
+    state
+  }: ICellReview) {
     return (
       state === 'open' ||
       isInserted ||
@@ -260,7 +271,7 @@ export class NotebookReview {
     )?.[0];
     return (
       reviews.find(({ key }) => key === focusedKey) ??
-      reviews.find(({ cell }) => cell === activeId) ??
+      reviews.find(({ cellId: cell }) => cell === activeId) ??
       reviews.find(({ key }) => key === this._currentKey) ??
       reviews[0] ??
       null
@@ -281,7 +292,7 @@ export class NotebookReview {
   ): void => {
     const { activeCell } = this._panel.content;
     const review = this.reviews.find(
-      ({ cell }) => cell === activeCell?.model.id
+      ({ cellId: cell }) => cell === activeCell?.model.id
     );
     if (
       name === 'mode' &&
@@ -305,7 +316,7 @@ export class NotebookReview {
     const transcript = sessions.get(current ?? '')?.transcript;
     if (transcript !== this._transcript) {
       this._transcript = transcript;
-      this._reviews = sameReviews(
+      this._reviews = reviewsKeepingObjects(
         transcript === undefined
           ? []
           : reviewsByCell(undecidedChanges(transcript)),
@@ -319,7 +330,7 @@ export class NotebookReview {
     this._numbers.assign(this.reviews);
     const placesToDraw = new Map<string, { place: IReviewPlace; cell: Cell }>();
     for (const place of this._places) {
-      const cell = content.widgets[place.index];
+      const cell = content.widgets[place.cellIndex];
       if (cell?.isPlaceholder() === true) {
         // A cell that was never in view has no content yet.
         void cell.ready.then(this._updateSoon);
@@ -419,14 +430,15 @@ export class NotebookReview {
     }
     const isGhost = place.position !== 'in';
     const hasDifference =
-      isGhost || (!review.isInserted && review.before !== review.now);
+      isGhost ||
+      (!review.isInserted && review.sourceBefore !== review.sourceAfter);
     const isEditing = this._editedKeys.has(review.key);
     if (hasDifference && !isEditing) {
       drawn.source ??= this._addSource(drawn, key, cell, isGhost);
       void drawn.source.showSource({
         // A ghost shows the source alone.
-        before: isGhost ? null : review.before,
-        now: review.isDeleted ? review.before : review.now,
+        before: isGhost ? null : review.sourceBefore,
+        now: review.isDeleted ? review.sourceBefore : review.sourceAfter,
         language:
           review.kind === 'code'
             ? this._panel.content.codeMimetype
@@ -486,12 +498,13 @@ export class NotebookReview {
   /** Returns what a person should know of a cell that is not as the change expects it. */
   private _noteOn(review: ICellReview, cell: Cell | null): string {
     const { words } = this._host;
-    const expected = review.state === 'proposed' ? review.before : review.now;
+    const expected =
+      review.state === 'proposed' ? review.sourceBefore : review.sourceAfter;
     const source = cell?.model.sharedModel.getSource() ?? expected;
     if (source === expected) {
       return '';
     }
-    if (review.state === 'open' && source === review.before) {
+    if (review.state === 'open' && source === review.sourceBefore) {
       return words.__(
         'Here the cell is as it was before: the change was undone, or another page made it. Then reload the notebook here.'
       );
@@ -511,7 +524,7 @@ export class NotebookReview {
     const canRun =
       review.kind === 'code' &&
       !review.isDeleted &&
-      review.before !== review.now;
+      review.sourceBefore !== review.sourceAfter;
     const acceptAndRun = () => {
       this._accept(review, true);
     };
@@ -556,9 +569,9 @@ export class NotebookReview {
     }
     this._decide(
       review,
-      source === review.before
+      source === review.sourceBefore
         ? { accept: false, reason: '' }
-        : { accept: true, ...(source === review.now ? {} : { source }) }
+        : { accept: true, ...(source === review.sourceAfter ? {} : { source }) }
     );
   }
 
@@ -570,16 +583,16 @@ export class NotebookReview {
   ): void {
     const { words } = this._host;
     const drawnSource =
-      this._drawnPlaces.get(review.key)?.source?.source ?? review.now;
+      this._drawnPlaces.get(review.key)?.source?.source ?? review.sourceAfter;
     const isPart =
       verdict.accept &&
       review.changes.length === 1 &&
-      drawnSource !== review.now;
+      drawnSource !== review.sourceAfter;
     const fullVerdict = isPart ? { ...verdict, source: drawnSource } : verdict;
-    const source = fullVerdict.source ?? review.now;
+    const source = fullVerdict.source ?? review.sourceAfter;
     if (runsAfter) {
-      const call = review.changes.at(-1)?.call ?? '';
-      this._acceptedRuns.set(review.key, { call, cell: review.cell, source });
+      const call = review.changes.at(-1)?.callId ?? '';
+      this._acceptedRuns.set(review.key, { call, cell: review.cellId, source });
     }
     this._problems.delete(review.key);
     const { reviews } = this;
@@ -598,7 +611,7 @@ export class NotebookReview {
       const frame = this._drawnPlaces.get(review.key)?.cell.model.id;
       this._acceptedCell =
         verdict.accept && review.isInserted && frame !== undefined
-          ? { cell: review.cell, frame }
+          ? { cell: review.cellId, frame }
           : null;
     } else {
       void this._visit(next, outcome);
@@ -619,7 +632,7 @@ export class NotebookReview {
     for (const [key, { call, cell: id, source }] of this._acceptedRuns) {
       // The numbers of a call's changes differ before and after its question.
       const state = changes.findLast(
-        reviewed => reviewed.call === call && reviewed.change.cell === id
+        reviewed => reviewed.callId === call && reviewed.change.cell === id
       )?.change.state;
       const cell = cellOf(this._panel, id);
       if (state === 'rejected') {
@@ -641,7 +654,7 @@ export class NotebookReview {
     const place = this._places.find(
       candidate => candidate.review.key === review.key && !candidate.isMark
     );
-    const cell = content.widgets[place?.index ?? -1];
+    const cell = content.widgets[place?.cellIndex ?? -1];
     if (place === undefined || cell === undefined) {
       return;
     }
@@ -661,8 +674,8 @@ export class NotebookReview {
         .filter(text => text !== '')
         .join(' ')
     );
-    content.activeCellIndex = place.index;
-    await content.scrollToItem(place.index, 'smart');
+    content.activeCellIndex = place.cellIndex;
+    await content.scrollToItem(place.cellIndex, 'smart');
     await cell.ready;
     this._update();
     const bar = this._drawnPlaces.get(review.key)?.bar.node;
@@ -682,7 +695,7 @@ export class NotebookReview {
 function isDecided({ changes: [first] }: ICellReview): boolean {
   return (
     first !== undefined &&
-    pendingDecisions.of(first.ask?.id ?? '').has(first.index)
+    pendingDecisions.decisionsOf(first.ask?.id ?? '').has(first.index)
   );
 }
 
@@ -690,7 +703,14 @@ function keyOf({ isMark, review }: IReviewPlace): string {
   return isMark ? `${review.key} mark` : review.key;
 }
 
-function nameOf({ number, before, now }: ICellReview, words: IWords): string {
+function nameOf(
+  {
+    executionCount: number,
+    sourceBefore: before,
+    sourceAfter: now
+  }: ICellReview,
+  words: IWords
+): string {
   return cellName({ number, old: before, new: now }, words);
 }
 
@@ -699,7 +719,7 @@ function actionOf(review: ICellReview): string {
     ? 'delete'
     : review.isInserted
       ? 'insert'
-      : review.before === review.now
+      : review.sourceBefore === review.sourceAfter
         ? 'move'
         : 'edit';
 }

@@ -11,7 +11,7 @@ import { SEGMENT_MIME } from '../../protocol/segment';
 import {
   displayedSegment,
   isStale,
-  isWhole
+  isComplete
 } from '../../state/display/liveSegment';
 import { isBusy } from '../../state/session/status';
 import { isRemoved } from '../../state/session/reverts';
@@ -209,7 +209,7 @@ function writeBundle(
 ): void {
   for (const { segment: presentSegment, change } of segmentsInCell(cell)) {
     if (
-      isWhole(presentSegment) === isWhole(segment) &&
+      isComplete(presentSegment) === isComplete(segment) &&
       presentSegment.turn === segment.turn &&
       presentSegment.start?.part === segment.start?.part &&
       presentSegment.start?.offset === segment.start?.offset

@@ -30,7 +30,7 @@ export function Disclosure({
 }: IDisclosureProps) {
   const { Icon } = useHost();
   const [isChosenOpen, setChosenOpen] = useChosenOpen(
-    place => place.line === line || innerLines.includes(place.line)
+    place => place.lineKey === line || innerLines.includes(place.lineKey)
   );
   const isOpen = isChosenOpen ?? open;
   const bodyId = useId();

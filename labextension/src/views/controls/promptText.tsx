@@ -17,7 +17,9 @@ export function PromptText(props: {
 }) {
   const { text, line } = props;
   const { words } = useHost();
-  const [isChosenOpen, setOpen] = useChosenOpen(place => place.line === line);
+  const [isChosenOpen, setOpen] = useChosenOpen(
+    place => place.lineKey === line
+  );
   const isOpen = isChosenOpen === true;
   const textId = useId();
   const wordCount = text.split(/\s+/, MAX_COUNTED_WORDS).filter(Boolean).length;

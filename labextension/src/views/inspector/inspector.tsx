@@ -24,7 +24,7 @@ import {
   type IInspectorSource,
   type InspectorPartName
 } from '../../state/inspector/source';
-import { steppedTo, type MoveWay } from '../../state/inspector/placeSteps';
+import { stepsAfterLink, type MoveWay } from '../../state/inspector/placeSteps';
 import { count } from '../../state/text/numberFormat';
 import { useRegionName } from '../dom/regionName';
 import { useHost, type IWords } from '../host';
@@ -99,7 +99,7 @@ export function Inspector(props: IInspectorProps) {
   const [isSubagentMissing, setSubagentMissing] = useState(false);
   const subagent = place.subagent ?? null;
   const setPlace = (newPlace: IInspectorPlace) => {
-    updateSteps(steps => steppedTo(steps, newPlace));
+    updateSteps(steps => stepsAfterLink(steps, newPlace));
   };
   const shownSource = useMemo(
     () =>
@@ -112,7 +112,7 @@ export function Inspector(props: IInspectorProps) {
   // Not during rendering: a place from outside becomes a step only after it.
   useLayoutEffect(() => {
     if (shownSource === null) {
-      updateSteps(steps => steppedTo(steps, { ...NOWHERE }));
+      updateSteps(steps => stepsAfterLink(steps, { ...NOWHERE }));
     }
   }, [shownSource, updateSteps]);
   const source = shownSource ?? props.source;

@@ -3,7 +3,7 @@
  * of keys.
  */
 import { useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
-import { nextOf } from '../../state/inspector/figures/requestCost';
+import { nearestRequest } from '../../state/inspector/figures/requestCost';
 import type {
   IInspectedSession,
   IInspectorCursor
@@ -62,7 +62,7 @@ export function useInspectorKeys({
     }
   });
   const goToBreak = (direction: 1 | -1) => {
-    const breakRequest = nextOf(breakRequests, request, direction);
+    const breakRequest = nearestRequest(breakRequests, request, direction);
     if (breakRequest !== null) {
       goTo({ request: breakRequest, against: null });
     }

@@ -21,8 +21,13 @@ interface IContextEditProps {
 export function ContextEditNote({ targetId, decisions }: IContextEditProps) {
   const { words } = useHost();
   const editor = useContextEditor();
-  const { edit, decision, byRule, editedId, reduction } =
-    effectiveDecisions(decisions);
+  const {
+    edit,
+    decision,
+    isByRule: byRule,
+    editedId,
+    reduction
+  } = effectiveDecisions(decisions);
   const inspectButton = <InspectButton target={{ item: targetId }} />;
   if (edit !== null || byRule) {
     const undoEdit = editToUndo(edit, words);
@@ -93,7 +98,7 @@ function editToUndo(
 
 /** Draws the context edit in effect for a text; nothing where there is none. */
 export function ContextEditState({ targetId, decisions }: IContextEditProps) {
-  const { edit, byRule } = effectiveDecisions(decisions);
+  const { edit, isByRule: byRule } = effectiveDecisions(decisions);
   return edit === null && !byRule ? null : (
     <ContextEditNote targetId={targetId} decisions={decisions} />
   );

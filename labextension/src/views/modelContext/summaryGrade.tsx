@@ -12,7 +12,7 @@ import { useHost, type IWords } from '../host';
 export function SummaryGrade({ decision }: { decision: Decision }) {
   const { words } = useHost();
   const lossyKinds = gradeOf(decision).filter(
-    gradedKind => gradedKind.lost > 0
+    gradedKind => gradedKind.lostCount > 0
   );
   if (lossyKinds.length === 0) {
     return null;
@@ -22,7 +22,9 @@ export function SummaryGrade({ decision }: { decision: Decision }) {
       className="plm-SummaryGrade"
       head={words.__(
         'What it does not keep: %1 names',
-        count(lossyKinds.reduce((sum, gradedKind) => sum + gradedKind.lost, 0))
+        count(
+          lossyKinds.reduce((sum, gradedKind) => sum + gradedKind.lostCount, 0)
+        )
       )}
     >
       <dl>
@@ -45,8 +47,8 @@ export function gradeText(decision: Decision, words: IWords): string {
     .map(gradedKind =>
       words.__(
         '%1 of %2 %3',
-        count(gradedKind.found - gradedKind.lost),
-        count(gradedKind.found),
+        count(gradedKind.foundCount - gradedKind.lostCount),
+        count(gradedKind.foundCount),
         gradedKind.kind
       )
     )
@@ -54,11 +56,18 @@ export function gradeText(decision: Decision, words: IWords): string {
   return counts === '' ? '' : words.__('keeps %1', counts);
 }
 
-function kindText({ kind, lost, found }: IGradedKind, words: IWords): string {
+function kindText(
+  { kind, lostCount: lost, foundCount: found }: IGradedKind,
+  words: IWords
+): string {
   return words.__('%1: %2 of %3 not kept', kind, count(lost), count(found));
 }
 
-function GradedNames({ kind: { names, likely, lost } }: { kind: IGradedKind }) {
+function GradedNames({
+  kind: { names, likelyCount: likely, lostCount: lost }
+}: {
+  kind: IGradedKind;
+}) {
   const { words } = useHost();
   const moreCount = lost - names.length;
   return (

@@ -31,7 +31,7 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
   }
   const fix =
     cellActions !== null &&
-    proposedFix?.part === partId &&
+    proposedFix?.partId === partId &&
     proposedFix.code === code
       ? proposedFix
       : null;
@@ -68,7 +68,7 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
     const problem =
       fix === null
         ? ''
-        : ((await cellActions?.replace(fix.cell, fix.source, code)) ?? '');
+        : ((await cellActions?.replace(fix.cellId, fix.source, code)) ?? '');
     if (problem === '') {
       setReplaced(true);
     }
@@ -78,7 +78,7 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
     const problem = await replace();
     // A cell that the user changed after it was replaced runs as it is.
     return problem === '' || isReplaced
-      ? ((await cellActions?.run(fix?.cell ?? '')) ?? '')
+      ? ((await cellActions?.run(fix?.cellId ?? '')) ?? '')
       : problem;
   };
   return (
@@ -91,9 +91,9 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
         <Disclosure
           className="plm-CodeActions-changes"
           head={
-            fix.number === undefined
+            fix.executionCount === undefined
               ? words.__('Changes to the cell')
-              : words.__('Changes to cell %1', fix.number)
+              : words.__('Changes to cell %1', fix.executionCount)
           }
           open={fix.isVeryDifferent}
         >
@@ -121,11 +121,11 @@ export function CodeActions({ code, partId }: ICodeActionsProps) {
             () => {
               perform(
                 replace,
-                fix.number === undefined
+                fix.executionCount === undefined
                   ? words.__('The cell was replaced. Undo brings it back.')
                   : words.__(
                       'Cell %1 was replaced. Undo brings it back.',
-                      fix.number
+                      fix.executionCount
                     )
               );
             },

@@ -5,7 +5,7 @@ import { memo, useState } from 'react';
 import {
   markdownBlocks,
   NO_BLOCKS,
-  type IBlocks
+  type IMarkdownBlocks
 } from '../../state/text/markdownBlocks';
 import {
   withoutOpenSurrogate,
@@ -33,7 +33,7 @@ interface IMarkdownTextProps {
 /** Draws Markdown that may still grow. */
 export function MarkdownText({ text, isLive, partId }: IMarkdownTextProps) {
   // A high surrogate at the end waits for its other half while the text grows.
-  const { closed: closedBlocks, open: openBlock } = useBlocks(
+  const { closedBlocks, openBlock } = useBlocks(
     withoutLoneSurrogates(isLive ? withoutOpenSurrogate(text) : text)
   );
   const blocks =
@@ -213,7 +213,7 @@ function unfinishedCode(text: string): string | null {
   return fence === null ? null : text.slice(fence[0].length);
 }
 
-function useBlocks(text: string): IBlocks {
+function useBlocks(text: string): IMarkdownBlocks {
   const [blocks, setBlocks] = useState(NO_BLOCKS);
   const newBlocks = markdownBlocks(text, blocks);
   if (newBlocks !== blocks) {

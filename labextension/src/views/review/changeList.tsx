@@ -42,7 +42,9 @@ export function ChangeList(props: {
   const changesWithAsks = useMemo(
     () =>
       changes.map(reviewedChange => {
-        const ask = asks.find(({ call_id }) => call_id === reviewedChange.call);
+        const ask = asks.find(
+          ({ call_id }) => call_id === reviewedChange.callId
+        );
         return reviewedChange.change.state === 'proposed' && ask !== undefined
           ? { ...reviewedChange, ask }
           : reviewedChange;
@@ -291,7 +293,8 @@ function isSameRow(before: IChangeRowProps, now: IChangeRowProps): boolean {
     before.reviewedChange.change === now.reviewedChange.change &&
     before.reviewedChange.ask === now.reviewedChange.ask &&
     before.reviewedChange.key === now.reviewedChange.key &&
-    before.reviewedChange.count === now.reviewedChange.count &&
+    before.reviewedChange.callChangeCount ===
+      now.reviewedChange.callChangeCount &&
     before.actions === now.actions &&
     before.canAccept === now.canAccept &&
     before.isReverted === now.isReverted &&

@@ -32,7 +32,7 @@ export function LineGroup({
   const { segment, isLive } = lineProps;
   const isKeptRendered = lines.some(line => isActive(line, segment, isLive));
   const isAskedFor = useIsShown(place =>
-    lines.some(line => hasLine(line, place.line))
+    lines.some(line => hasLine(line, place.lineKey))
   );
   const { elementRef, isNear } = useNearViewport<HTMLDivElement>(
     () => isLast && takeEarlyDraw(),

@@ -155,7 +155,7 @@ const LINE_KINDS: LineKinds = {
       run === undefined
         ? errorWords(part.error.message)
         : retryWords(run, words),
-    sourceValues: ({ part, run }) => [part, run?.failed, run?.ended]
+    sourceValues: ({ part, run }) => [part, run?.failedCount, run?.end]
   },
   step: {
     View: ({ line }) => <StepSummary part={line.part} number={line.number} />,
@@ -192,12 +192,12 @@ const LINE_KINDS: LineKinds = {
     View: ({ line, canRetry }) => (
       <Failure
         error={line.error}
-        attempts={line.attempts}
+        attempts={line.attemptCount}
         canRetry={canRetry}
       />
     ),
     text: ({ error }) => errorWords(error.message),
-    sourceValues: ({ attempts, error }) => [error, attempts]
+    sourceValues: ({ attemptCount: attempts, error }) => [error, attempts]
   }
 };
 

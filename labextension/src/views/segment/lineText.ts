@@ -7,7 +7,7 @@ import { lineKind } from './lineKinds';
 
 /** Returns the text of a turn, one line after the other. */
 export function turnText(turn: ITurn, words: IWords): string {
-  const attachedTexts = turn.attached.map(part =>
+  const attachedTexts = turn.attachments.map(part =>
     standalonePartText(part, words)
   );
   return joinTexts([

@@ -100,7 +100,7 @@ function RetryStatus(props: { run: IRetryRun | undefined; status: Status }) {
         ? retryReason(status.message)
         : '';
   const attempt =
-    status.type === 'retry' ? status.attempt + 1 : (run?.failed ?? 0) + 1;
+    status.type === 'retry' ? status.attempt + 1 : (run?.failedCount ?? 0) + 1;
   const secondsLeft = Math.max(
     0,
     Math.ceil(((nextAttemptAt ?? now) - now) / SECOND_MS)
@@ -111,7 +111,9 @@ function RetryStatus(props: { run: IRetryRun | undefined; status: Status }) {
       {nextAttemptAt === null ? (
         <>
           {words.__('Attempt %1 waits for the model', attempt)}
-          {run?.until !== undefined && <ElapsedWait since={run.until} />}
+          {run?.waitEndMs !== undefined && (
+            <ElapsedWait since={run.waitEndMs} />
+          )}
         </>
       ) : (
         words.__('Attempt %1 in %2.', attempt, wholeDurationText(secondsLeft))

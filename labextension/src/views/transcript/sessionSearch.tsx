@@ -8,8 +8,12 @@ import {
   type RefObject
 } from 'react';
 import { densityChoice } from '../../state/display/density';
-import { hitsOf, wordPattern, type IHit } from '../../state/display/foundText';
-import { shownPlace } from '../../state/display/shownPlace';
+import {
+  hitsInTurn,
+  wordPattern,
+  type IHit
+} from '../../state/display/foundText';
+import { openedPlace } from '../../state/display/openedPlace';
 import type { ITurn } from '../../state/display/turns';
 import { paintRanges, scrollToRange, textRanges } from '../dom/textRanges';
 import { useHost, type IWords } from '../host';
@@ -188,7 +192,7 @@ function useHits(turns: readonly ITurn[], query: string): readonly IHit[] {
       pattern === null
         ? []
         : turns.flatMap(turn => {
-            const turnHits = hitsOfTurn.get(turn) ?? hitsOf(turn, pattern);
+            const turnHits = hitsOfTurn.get(turn) ?? hitsInTurn(turn, pattern);
             hitsOfTurn.set(turn, turnHits);
             return turnHits;
           }),
@@ -205,7 +209,7 @@ function firstHitIndex(
   const laterKeys = new Set(turns.slice(startIndex).map(({ key }) => key));
   return Math.max(
     0,
-    hits.findIndex(({ turn }) => laterKeys.has(turn))
+    hits.findIndex(({ turnKey: turn }) => laterKeys.has(turn))
   );
 }
 
@@ -235,20 +239,26 @@ function useShownHit(
   const leaveRef = useLatest(onLeave);
   useEffect(
     () => () => {
-      shownPlace.set(null);
+      openedPlace.set(null);
     },
     []
   );
-  const { turn, line, number, isInside, kind } = hit ?? NO_HIT;
+  const {
+    turnKey: turn,
+    lineKey: line,
+    index: number,
+    isInside,
+    kind
+  } = hit ?? NO_HIT;
   useEffect(() => {
     const node = elementRef.current;
     const pattern = wordPattern(query);
     if (node === null || pattern === null || turn === '') {
-      shownPlace.set(null);
+      openedPlace.set(null);
       return;
     }
     leaveRef.current();
-    shownPlace.set({ turn, line });
+    openedPlace.set({ turnKey: turn, lineKey: line });
     const startedAt = performance.now();
     let frameId = 0;
     const paintAll = () => {
@@ -296,9 +306,9 @@ function useShownHit(
 }
 
 const NO_HIT: IHit = {
-  turn: '',
-  line: '',
-  number: 0,
+  turnKey: '',
+  lineKey: '',
+  index: 0,
   isInside: false,
   kind: 'text'
 };

@@ -1,6 +1,6 @@
 /** Scrolls the transcript to a turn that a reader asked for from elsewhere. */
 import { useEffect, useSyncExternalStore, type RefObject } from 'react';
-import { shownPlace } from '../../state/display/shownPlace';
+import { openedPlace } from '../../state/display/openedPlace';
 import type { ITurn } from '../../state/display/turns';
 import { useLatest } from '../dom/effects';
 
@@ -19,18 +19,19 @@ export function useShownTurn(
   onLeave: () => void
 ): void {
   const place = useSyncExternalStore(
-    shownPlace.subscribe,
-    shownPlace.getSnapshot
+    openedPlace.subscribe,
+    openedPlace.getSnapshot
   );
   const isInTranscript =
-    place?.isScrolledTo === true && turns.some(({ key }) => key === place.turn);
+    place?.isScrolledTo === true &&
+    turns.some(({ key }) => key === place.turnKey);
   const leaveRef = useLatest(onLeave);
   useEffect(() => {
     const node = elementRef.current;
     if (node === null || place === null || !isInTranscript) {
       return;
     }
-    const { turn } = place;
+    const { turnKey: turn } = place;
     leaveRef.current();
     let turnElement: HTMLElement | null = null;
     const scroll = () => {
@@ -59,7 +60,7 @@ export function useShownTurn(
     };
     const end = () => {
       stop();
-      shownPlace.set(null);
+      openedPlace.set(null);
     };
     // After that time, or with the first event of the reader, only the reader scrolls.
     const timer = setTimeout(end, SETTLE_MS);

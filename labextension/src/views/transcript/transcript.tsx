@@ -4,8 +4,8 @@ import { pagesOf, type ITurnPage } from '../../state/display/turnPages';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, unattachedAsks } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
-import { newestCovered } from '../../state/display/coveredTurns';
-import { shownPlace } from '../../state/display/shownPlace';
+import { newestCoveredPlace } from '../../state/display/coveredTurns';
+import { openedPlace } from '../../state/display/openedPlace';
 import { turnsOf, type ITurn } from '../../state/display/turns';
 import {
   CoveredTurnsProvider,
@@ -48,7 +48,7 @@ export function Transcript({
   const { pages, turns: allTurns } = usePages(transcript);
   const lastPage = pages.at(-1);
   const turnCount =
-    lastPage === undefined ? 0 : lastPage.first + lastPage.turns.length;
+    lastPage === undefined ? 0 : lastPage.firstIndex + lastPage.turns.length;
   const isRunning = isBusy(transcript);
   const { entries, session } = transcript;
   const activeRevert = useMemo(
@@ -99,7 +99,7 @@ export function Transcript({
                   >
                     {pages.map((page, index) => (
                       <TurnPage
-                        key={page.first}
+                        key={page.firstIndex}
                         page={page}
                         isNewest={index === pages.length - 1}
                         isLive={isRunning && index === pages.length - 1}
@@ -144,7 +144,7 @@ function useCoveredTurnsOf(allTurns: readonly ITurn[]): ICoveredTurns {
   return useMemo(
     () => ({
       showCoveredTurns: marker => {
-        shownPlace.set(newestCovered(turnsRef.current, marker));
+        openedPlace.set(newestCoveredPlace(turnsRef.current, marker));
       }
     }),
     [turnsRef]

@@ -76,7 +76,7 @@ interface ITurnPageProps {
 /** Draws a page of turns; until it is rendered, an empty element of its height. */
 export const TurnPage = memo(function Page(props: ITurnPageProps) {
   const {
-    page: { first: firstIndex, turns },
+    page: { firstIndex, turns },
     isNewest,
     isLive,
     canRetry,
@@ -87,7 +87,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
   );
   const [wasRendered, setWasRendered] = useState(isPageNear);
   const isAskedFor = useIsShown(place =>
-    turns.some(({ key }) => key === place.turn)
+    turns.some(({ key }) => key === place.turnKey)
   );
   const isNear = isPageNear || isAskedFor;
   const isRendered = wasRendered || isNear;
@@ -154,7 +154,7 @@ interface IRowProps {
 
 const TurnRow = memo(function Row(props: IRowProps) {
   const { turn, number, isPageNear, isNewest, isLive, revertExtent } = props;
-  const isAskedFor = useIsShown(place => place.turn === turn.key);
+  const isAskedFor = useIsShown(place => place.turnKey === turn.key);
   const { elementRef, isNear } = useNearViewport<HTMLElement>(
     () => isNewest,
     isLive || isAskedFor,

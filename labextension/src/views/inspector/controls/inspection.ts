@@ -5,7 +5,10 @@ import type {
   TimelineView,
   TrackView
 } from '../../../protocol/generated';
-import { marksAt, type ICacheMark } from '../../../state/inspector/cacheMarks';
+import {
+  marksOfRequest,
+  type ICacheMark
+} from '../../../state/inspector/cacheMarks';
 import { ALL_ITEMS } from '../../../state/inspector/itemRows';
 import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
@@ -117,7 +120,7 @@ export function useInspection(): IInspection {
 export function useCacheMarks(): readonly ICacheMark[] {
   const { view, shownTrack, recordedTrack, request } = useInspection();
   return useMemo(
-    () => (shownTrack === recordedTrack ? marksAt(view, request) : []),
+    () => (shownTrack === recordedTrack ? marksOfRequest(view, request) : []),
     [shownTrack, recordedTrack, view, request]
   );
 }

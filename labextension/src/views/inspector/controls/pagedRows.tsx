@@ -10,7 +10,7 @@ import {
 } from 'react';
 import {
   pageStarts,
-  sortedPlaces,
+  sortedIndexes,
   type RowOrder
 } from '../../../state/inspector/rowOrder';
 import { count as countText } from '../../../state/text/numberFormat';
@@ -249,7 +249,7 @@ function useSortedRowIndexes(
     () =>
       valueAt === undefined || order === undefined
         ? null
-        : sortedPlaces(rowCount, valueAt, order),
+        : sortedIndexes(rowCount, valueAt, order),
     [rowCount, valueAt, order]
   );
 }

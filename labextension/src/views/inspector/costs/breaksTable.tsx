@@ -3,9 +3,9 @@ import { memo, useMemo, useState } from 'react';
 import type { TimelineView } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import {
-  foreignPrice,
+  foreignPriceModel,
   money,
-  usdDigits
+  usdDecimals
 } from '../../../state/inspector/labels';
 import {
   isInRange,
@@ -32,7 +32,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
   const [isUnfolded, setUnfolded] = useState(false);
   // The tokens are facts; what they cost is one only at prices that the recording holds.
   const { unit, matches_recorded: isFact } = view.price;
-  const priceModelName = foreignPrice(view);
+  const priceModelName = foreignPriceModel(view);
   const breaks = useMemo(
     () =>
       view.breaks
@@ -55,7 +55,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
     isUnfolded || isWhole ? breaks : breaks.slice(0, foldedRows);
   const digits = Math.max(
     0,
-    ...shownBreaks.map(cacheBreak => usdDigits(cacheBreak.cost))
+    ...shownBreaks.map(cacheBreak => usdDecimals(cacheBreak.cost))
   );
   return (
     <section role="group" aria-label={words.__('Cache breaks')}>
@@ -67,7 +67,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
                 '%1 · %2 of %3',
                 breaks.length,
                 money(totalCost, unit, isFact).replace(` ${unit}`, ''),
-                money(recordedCost, unit, reportedCost.isFact)
+                money(recordedCost, unit, reportedCost.isCostRecorded)
               )
             : words.__(
                 '%1 · %2',
@@ -175,14 +175,14 @@ export const BreaksTable = memo(function BreaksTable(props: {
 function reportedCostIn(
   view: TimelineView,
   range: IRequestRange | null
-): { cost: number; isFact: boolean } {
+): { cost: number; isCostRecorded: boolean } {
   const facts = view.recorded.facts ?? null;
   if (facts === null) {
-    return { cost: 0, isFact: false };
+    return { cost: 0, isCostRecorded: false };
   }
   if (range === null) {
-    return { cost: facts.cost, isFact: facts.cost_is_fact };
+    return { cost: facts.cost, isCostRecorded: facts.cost_is_fact };
   }
   const figures = rangeFigures(view, view.recorded, range);
-  return figures.isReported ? figures : { cost: 0, isFact: false };
+  return figures.areTokensReported ? figures : { cost: 0, isCostRecorded: false };
 }

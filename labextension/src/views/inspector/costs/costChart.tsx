@@ -7,8 +7,8 @@ import {
   recordedCosts
 } from '../../../state/inspector/figures/costSeries';
 import {
-  DOUBTFUL,
-  foreignPrice,
+  DOUBT_MARK,
+  foreignPriceModel,
   isDoubtful,
   money
 } from '../../../state/inspector/labels';
@@ -43,9 +43,9 @@ export function CostChart() {
   const { unit } = view.price;
   const plotRef = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plotRef);
-  const priceModelName = foreignPrice(view);
+  const priceModelName = foreignPriceModel(view);
   const isFact = view.recorded.facts?.cost_is_fact ?? false;
-  const doubtMark = isDoubtful(view) ? DOUBTFUL : '';
+  const doubtMark = isDoubtful(view) ? DOUBT_MARK : '';
   const lines = useMemo(
     () =>
       [
@@ -130,7 +130,7 @@ export function CostChart() {
                 key={kind}
                 className="plm-CostChart-line"
                 data-kind={kind}
-                d={linePath(sums, { height: HEIGHT_PX, most: maxValue, width })}
+                d={linePath(sums, { height: HEIGHT_PX, maxValue, width })}
               />
             ))}
             <line

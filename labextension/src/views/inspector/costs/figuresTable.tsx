@@ -3,12 +3,12 @@ import { memo } from 'react';
 import type { PolicyFigures } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import {
-  DOUBTFUL,
+  DOUBT_MARK,
   isDoubtful,
   money,
   percent,
-  pricedModels,
-  priceSource
+  pricedModelsText,
+  priceSourceText
 } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { BreakableName } from '../controls/sessionTexts';
@@ -22,8 +22,8 @@ export const FiguresTable = memo(function FiguresTable() {
   const { words } = useHost();
   const { view, recordedTrack, whatIf } = useInspectedSession();
   const { unit } = view.price;
-  const priceSourceName = priceSource(view);
-  const doubtMark = isDoubtful(view) ? DOUBTFUL : '';
+  const priceSourceName = priceSourceText(view);
+  const doubtMark = isDoubtful(view) ? DOUBT_MARK : '';
   const columns: {
     name: string;
     figures: PolicyFigures;
@@ -163,7 +163,7 @@ export const FiguresTable = memo(function FiguresTable() {
       <p className="plm-Muted">
         {unit === 'units'
           ? words.__('Costs are in units of an uncached input token.')
-          : priceSentence(pricedModels(view), priceSourceName, words)}{' '}
+          : priceSentence(pricedModelsText(view), priceSourceName, words)}{' '}
         {view.ruler.words}
       </p>
       {isDoubtful(view) && (

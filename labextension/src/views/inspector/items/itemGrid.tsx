@@ -111,7 +111,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const opensSubagents = useMemo(
     () =>
       view.subagents.every(
-        ({ session }) => source.ofSubagent?.(session) !== null
+        ({ session }) => source.subagentSource?.(session) !== null
       ),
     [source, view]
   );
@@ -463,7 +463,7 @@ function useUnfoldedItems(
     const [subagent] = subagentsOf(view, rowItem);
     if (
       subagent !== undefined &&
-      source.ofSubagent?.(subagent.session) !== null
+      source.subagentSource?.(subagent.session) !== null
     ) {
       goTo(subagentPlace(subagent.session));
       return true;

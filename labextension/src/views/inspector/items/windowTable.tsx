@@ -49,7 +49,7 @@ export function WindowTable() {
     ],
     [sortedRows, words]
   );
-  const { names: kindNames, layers, total } = shownTrack.series;
+  const { names: kindNames, layers, totals: total } = shownTrack.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   const largestShare = percent(
     largestFirst(rows)

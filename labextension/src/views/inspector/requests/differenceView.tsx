@@ -10,11 +10,11 @@ import {
   type IWrittenAnew
 } from '../../../state/inspector/figures/writtenAnew';
 import {
-  ESTIMATED,
-  foreignPrice,
+  ESTIMATE_MARK,
+  foreignPriceModel,
   money
 } from '../../../state/inspector/labels';
-import { sentAt } from '../../../state/inspector/why';
+import { sentTimeText } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
@@ -38,7 +38,7 @@ export const DifferenceView = memo(function DifferenceView() {
     shownTrack === recordedTrack
       ? words.__('recorded')
       : shownTrack.track.policy,
-    sentAt(view, request).replace(/^ \(|\)$/g, ''),
+    sentTimeText(view, request).replace(/^ \(|\)$/g, ''),
     model
   ].filter(text => text !== '');
   return (
@@ -60,9 +60,13 @@ export const DifferenceView = memo(function DifferenceView() {
       {!isSameRequest && <PaidBar difference={difference} />}
       <FirstDifference change={difference} />
       {[
-        { sign: '+', name: words.__('came'), changes: difference.came },
-        { sign: '−', name: words.__('went'), changes: difference.went },
-        { sign: '~', name: words.__('changed'), changes: difference.changed }
+        { sign: '+', name: words.__('came'), changes: difference.addedItems },
+        { sign: '−', name: words.__('went'), changes: difference.removedItems },
+        {
+          sign: '~',
+          name: words.__('changed'),
+          changes: difference.changedItems
+        }
       ].map(section => (
         <ChangedItems
           key={section.sign}
@@ -89,7 +93,7 @@ export const DifferenceView = memo(function DifferenceView() {
 
 function unchangedWords(difference: IDifference, words: IWords): string {
   const tokens = count(difference.unchangedTokens);
-  switch (difference.unchanged) {
+  switch (difference.unchangedCount) {
     case 0:
       return words.__('No item is unchanged.');
     case 1:
@@ -97,7 +101,7 @@ function unchangedWords(difference: IDifference, words: IWords): string {
     default:
       return words.__(
         '%1 items are unchanged, %2 tokens.',
-        count(difference.unchanged),
+        count(difference.unchangedCount),
         tokens
       );
   }
@@ -107,7 +111,12 @@ function unchangedWords(difference: IDifference, words: IWords): string {
 function PaidBar({ difference }: { difference: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const { read, anew, fresh, isFact } = writtenAnew(view, difference);
+  const {
+    cachedTokens: read,
+    rewrittenTokens: anew,
+    newTokens: fresh,
+    isFact
+  } = writtenAnew(view, difference);
   const estimateSign = isFact ? '' : '~';
   const shares = [
     {
@@ -156,18 +165,25 @@ function FirstDifference({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
   const writtenTokens = writtenAnew(view, change);
-  const { anew, cost, why, isBreak, isTaken, isFact } = writtenTokens;
-  const priceModelName = foreignPrice(view, change.to);
+  const {
+    rewrittenTokens: anew,
+    cost,
+    reason: why,
+    isBreak,
+    isBreakTaken: isTaken,
+    isFact
+  } = writtenTokens;
+  const priceModelName = foreignPriceModel(view, change.newerRequest);
   const firstPlace =
-    change.firstChanged === null ? null : (
+    change.firstChangedItem === null ? null : (
       <>
         {' '}
         {words.__('The first difference is')}{' '}
-        <ItemLink item={change.firstChanged} />
+        <ItemLink item={change.firstChangedItem} />
         {'.'}
       </>
     );
-  if (change.from === change.to) {
+  if (change.olderRequest === change.newerRequest) {
     return (
       <p>
         {words.__(
@@ -199,7 +215,7 @@ function FirstDifference({ change }: { change: IDifference }) {
           )
         : words.__(
             '%1 tokens are written anew, %2.',
-            `${ESTIMATED}${count(anew)}`,
+            `${ESTIMATE_MARK}${count(anew)}`,
             money(cost, view.price.unit, false)
           )}
       {priceModelName !== '' && (
@@ -214,11 +230,16 @@ function FirstDifference({ change }: { change: IDifference }) {
 /** Returns how much came from the cache and how much was new, where the cache did not break. */
 function unbrokenWords(
   difference: IDifference,
-  { read, anew, fresh, isFact }: IWrittenAnew,
+  {
+    cachedTokens: read,
+    rewrittenTokens: anew,
+    newTokens: fresh,
+    isFact
+  }: IWrittenAnew,
   words: IWords
 ): string {
   const uncachedTokens = count(anew + fresh);
-  const isChanged = difference.firstChanged !== null;
+  const isChanged = difference.firstChangedItem !== null;
   if (isFact && read < 1) {
     return isChanged
       ? words.__(
@@ -252,7 +273,7 @@ function unbrokenWords(
         );
   }
   if (read < 1) {
-    return difference.common < 1
+    return difference.commonTokens < 1
       ? words.__(
           'They have no beginning in common that a cache could read: about %1 tokens are new.',
           uncachedTokens

@@ -2,10 +2,10 @@
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
-import { priceSource } from '../../../state/inspector/labels';
+import { priceSourceText } from '../../../state/inspector/labels';
 import {
   dearestRequest,
-  nextOf,
+  nearestRequest,
   pricesOfRequest,
   requestCost
 } from '../../../state/inspector/figures/requestCost';
@@ -24,7 +24,7 @@ export const CursorSentence = memo(function CursorSentence() {
   const requestCount = view.requests.id.length;
   const { unit } = view.price;
   const { name } = pricesOfRequest(view, request);
-  const priceSourceName = priceSource(view);
+  const priceSourceName = priceSourceText(view);
   const cost = requestCost(view, shownTrack.track, request);
   const costTexts = costWords(cost, view.price, words);
   const dearest = useMemo(
@@ -35,8 +35,8 @@ export const CursorSentence = memo(function CursorSentence() {
     () => view.breaks.map(cacheBreak => cacheBreak.request),
     [view]
   );
-  const breakBefore = nextOf(breakRequests, request, -1);
-  const breakAfter = nextOf(breakRequests, request, 1);
+  const breakBefore = nearestRequest(breakRequests, request, -1);
+  const breakAfter = nearestRequest(breakRequests, request, 1);
   const toolbar = useListFocus(breakRequests.length > 0 ? 3 : 1, TOOLBAR_KEYS);
   const moveTo = (target: number | null) => {
     if (target !== null) {
@@ -104,7 +104,7 @@ export const CursorSentence = memo(function CursorSentence() {
             <strong>{words.__('No request cost more.')}</strong>
           </>
         )}
-        {!cost.isFact && unit === 'USD' && (
+        {!cost.isCostRecorded && unit === 'USD' && (
           <>
             {' '}
             <span className="plm-Muted">

@@ -11,7 +11,7 @@ export function KindLegend() {
   const { words } = useHost();
   const { shownTrack, request } = useInspection();
   const idPrefix = useId().replaceAll(':', '');
-  const { names: kindNames, layers, total } = shownTrack.series;
+  const { names: kindNames, layers, totals: total } = shownTrack.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   return (
     <div className="plm-Inspector-legend">

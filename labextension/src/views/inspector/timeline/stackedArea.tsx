@@ -47,7 +47,7 @@ export function trackLines(
   { width, height, most }: { width: number; height: number; most: number },
   isRecorded: boolean
 ): ITrackLines {
-  const shape = { width, height: height - MARKS_PX, most };
+  const shape = { width, height: height - MARKS_PX, maxValue: most };
   // A line above the picture would run through the words there.
   const tokensInPicture = (tokens: number) =>
     tokens > 0 && tokens <= most ? tokens : null;
@@ -73,11 +73,11 @@ export function trackLines(
 export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
   const { series, topTokens, width, height, idPrefix, lines, factsUntil } =
     props;
-  const requestCount = series.total.length;
+  const requestCount = series.totals.length;
   const plotHeight = height - MARKS_PX;
   const xOf = (request: number) =>
     (request * width) / Math.max(requestCount, 1);
-  const shape = { width, height: plotHeight, most: topTokens };
+  const shape = { width, height: plotHeight, maxValue: topTokens };
   const isDense = props.marks.length * MARK_PX > width;
   return (
     <svg
