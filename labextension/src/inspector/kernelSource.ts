@@ -176,7 +176,7 @@ export class KernelSource implements IInspectorSource {
   private readonly _pollUnfollowed = (): void => {
     const { link, path, state } = this._kernel;
     const sessions = link?.store.getSnapshot().sessions;
-    const isFollowed = sessions?.get(this._session ?? '')?.known === true;
+    const isFollowed = sessions?.get(this._session ?? '')?.isLoaded === true;
     if (
       path === undefined &&
       state === 'ready' &&

@@ -329,12 +329,12 @@ export class KernelLink implements ILink {
 
   private _onHelloReply(reply: CommandReply): void {
     if (reply.status === 'error') {
-      this.store.update({ link: 'ready', problem: reply.error ?? '' });
+      this.store.update({ link: 'ready', problemText: reply.error ?? '' });
       return;
     }
     this.store.update({
       link: 'ready',
-      problem: reply.protocol === PROTOCOL_VERSION ? '' : MISMATCH,
+      problemText: reply.protocol === PROTOCOL_VERSION ? '' : MISMATCH,
       version: reply.version,
       project: reply.project ?? ''
     });
@@ -413,7 +413,8 @@ export class KernelLink implements ILink {
 
   private _catchUpMs({ session }: CommandReply): number {
     const known =
-      session && this.store.getSnapshot().sessions.get(session.session)?.known;
+      session &&
+      this.store.getSnapshot().sessions.get(session.session)?.isLoaded;
     return known === true ? BEHIND_MS : 0;
   }
 

@@ -230,7 +230,8 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
 
   /** The problem that the kernel reports; empty if there is none. */
   private get _kernelProblem(): string {
-    const { problem } = this.link?.store.getSnapshot() ?? UNKNOWN_KERNEL;
+    const { problemText: problem } =
+      this.link?.store.getSnapshot() ?? UNKNOWN_KERNEL;
     const sessionProblem = this._session?.head.problem ?? '';
     return sessionProblem === '' ? problem : sessionProblem;
   }
@@ -273,7 +274,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       key,
       switchedHere: this._shownSession.isByPanel,
       transcript,
-      loading: session?.known !== true,
+      loading: session?.isLoaded !== true,
       readOnly: session?.head.read_only ?? false,
       missingAnswers: this._missingAnswers.turns(front.panel, transcript),
       failure:

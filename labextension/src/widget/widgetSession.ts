@@ -125,7 +125,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _changed = (): void => {
     const session = this._store.getSnapshot().sessions.get(this._session);
     const transcript = session?.transcript ?? EMPTY_TRANSCRIPT;
-    const known = session?.known ?? false;
+    const known = session?.isLoaded ?? false;
     this._state = { ...this._state, transcript, known };
     this._readers.notify();
   };

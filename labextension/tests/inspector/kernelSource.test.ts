@@ -57,7 +57,7 @@ class HeldKernel implements IInspectedKernel {
       decisions: Array(decisions).fill({}),
       entries: [{ id: 'msg_1', message: { parts: [{ type: 'text', words }] } }]
     };
-    const session = { head: {}, transcript, known: true };
+    const session = { head: {}, transcript, isLoaded: true };
     this.view = {
       ...UNKNOWN_KERNEL,
       sessions: new Map([['ses_1', session]])

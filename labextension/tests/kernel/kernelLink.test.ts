@@ -271,7 +271,7 @@ describe('the link to a kernel', () => {
     const { link: made } = link(kernel);
     await settled();
 
-    expect(made.store.getSnapshot().problem).toMatch(/different versions/);
+    expect(made.store.getSnapshot().problemText).toMatch(/different versions/);
   });
 
   it('reads what an older kernel calls a picture', async () => {

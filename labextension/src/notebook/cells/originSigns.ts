@@ -7,8 +7,8 @@ import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../../kernel/kernelLink';
 import type { CellOrigin } from '../../protocol/generated';
-import { knownOrigin } from '../../state/display/knownOrigin';
-import { shownPlace } from '../../state/display/shownPlace';
+import { originDetails } from '../../state/display/originDetails';
+import { openedPlace } from '../../state/display/openedPlace';
 import type { IInspectorTarget } from '../../views/actions/inspector';
 import type { IWords } from '../../views/host';
 import { keepButtonKeys } from '../rendering/buttonKeys';
@@ -140,7 +140,7 @@ function originSentence(
   link: ILink,
   words: IWords
 ): string {
-  const { prompt, reviewer } = knownOrigin(
+  const { promptBeginning: prompt, reviewer } = originDetails(
     link.store.getSnapshot(),
     origin,
     cell
@@ -191,7 +191,7 @@ async function showTurn(
   if (turn === null) {
     report(words.__('The turn is no longer in the session.'));
   } else {
-    shownPlace.set({ turn, line: turn, isScrolledTo: true });
+    openedPlace.set({ turnKey: turn, lineKey: turn, isScrolledTo: true });
   }
 }
 
@@ -204,8 +204,11 @@ function turnOnceLoaded(
   return new Promise(resolve => {
     const look = () => {
       const view = link.store.getSnapshot();
-      const { turn } = knownOrigin(view, origin, cell);
-      if (turn !== null || view.sessions.get(origin.session)?.known === true) {
+      const { turnKey: turn } = originDetails(view, origin, cell);
+      if (
+        turn !== null ||
+        view.sessions.get(origin.session)?.isLoaded === true
+      ) {
         end(turn);
       }
     };

@@ -64,7 +64,7 @@ export function answerActions(target: ICommandTarget): IAnswerActions {
   return {
     reply: (ask_id, answer, feedback, scope) => {
       // An approval carries the decisions on single changes that were made before.
-      const cells = [...pendingDecisions.of(ask_id).values()];
+      const cells = [...pendingDecisions.decisionsOf(ask_id).values()];
       send(target, 'reply', {
         ask_id,
         answer,
@@ -88,12 +88,14 @@ export function cellReviewActions(
       const { session } = target;
       const problems: string[] = [];
       for (const ofCall of changesByCall(changes, verdict)) {
-        const [{ ask, call, count } = { call: '', count: 0 }] = ofCall;
+        const [
+          { ask, callId, callChangeCount } = { callId: '', callChangeCount: 0 }
+        ] = ofCall;
         const decisions = ofCall.map(change => decisionOf(change, verdict));
         if (ask === undefined) {
           const outcome = await target.link?.outcome('review-cells', {
             session,
-            call,
+            call: callId,
             decisions
           });
           problems.push(
@@ -103,7 +105,7 @@ export function cellReviewActions(
           continue;
         }
         const reply = replyOf(
-          count,
+          callChangeCount,
           pendingDecisions.decide(ask.id, decisions)
         );
         if (reply !== null) {
@@ -131,7 +133,7 @@ function changesByCall(
 ): IReviewedChange[][] {
   const calls = new Map<string, IReviewedChange[]>();
   for (const change of changes) {
-    calls.set(change.call, [...(calls.get(change.call) ?? []), change]);
+    calls.set(change.callId, [...(calls.get(change.callId) ?? []), change]);
   }
   const ordered = [...calls.values()];
   return accept ? ordered : ordered.reverse();

@@ -23,9 +23,9 @@ import {
 } from '../../state/store/kernelStore';
 import { isBusy } from '../../state/session/status';
 import type { TurnOutputs } from '../../state/display/turnRows';
-import { newestCovered } from '../../state/display/coveredTurns';
+import { newestCoveredPlace } from '../../state/display/coveredTurns';
 import { proposedFix } from '../../state/lines/proposedFix';
-import { shownPlace } from '../../state/display/shownPlace';
+import { openedPlace } from '../../state/display/openedPlace';
 import { turnsOf } from '../../state/display/turns';
 import { AnswerActionsProvider } from '../../views/actions/answers';
 import {
@@ -240,8 +240,11 @@ function Live({
           } else {
             open(segment.session);
           }
-          shownPlace.set(
-            newestCovered(turnsOf({ entries: transcript?.entries ?? [] }), mark)
+          openedPlace.set(
+            newestCoveredPlace(
+              turnsOf({ entries: transcript?.entries ?? [] }),
+              mark
+            )
           );
         }
       },
@@ -286,7 +289,7 @@ function Live({
     () => proposedFix(prompt?.message.parts ?? [], messages),
     [prompt, messages]
   );
-  const offered = shown.live || shown.canRetry === true ? actions : null;
+  const offered = shown.isLive || shown.canRetry === true ? actions : null;
   return (
     <AnswerActionsProvider value={offered?.answers ?? null}>
       <TurnActionsProvider value={offered?.turn ?? null}>
@@ -303,12 +306,12 @@ function Live({
                         segment={shown.segment}
                         outputs={outputs}
                         place={index}
-                        live={shown.live}
+                        live={shown.isLive}
                         status={shown.status}
-                        problem={shown.problem}
-                        interrupted={shown.interrupted}
+                        problem={shown.problemText}
+                        interrupted={shown.isInterrupted}
                         strayAsks={shown.strayAsks}
-                        held={shown.held}
+                        held={shown.heldRequests}
                         canRetry={shown.canRetry}
                         reverted={shown.reverted}
                         stoppable
@@ -355,7 +358,7 @@ function isCurrentAndIdle(view: IKernelView, id: string): boolean {
   return (
     view.link === 'ready' &&
     view.current === id &&
-    session?.known === true &&
+    session?.isLoaded === true &&
     !session.head.read_only &&
     !isBusy(session.transcript)
   );

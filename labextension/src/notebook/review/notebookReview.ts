@@ -12,7 +12,7 @@ import type { ILink } from '../../kernel/kernelLink';
 import {
   changesOfMessage,
   reviewsByCell,
-  sameReviews,
+  reviewsKeepingObjects,
   undecidedChanges,
   type ICellReview,
   type IReviewedChange
@@ -206,7 +206,13 @@ export class NotebookReview {
   }
 
   /** Returns whether a review can be accepted: what is only proposed was on the screen to its end. */
-  private _isSeen({ before, isInserted, key, now, state }: ICellReview) {
+  private _isSeen({
+    sourceBefore: before,
+    isInserted,
+    key,
+    sourceAfter: now,
+    state
+  }: ICellReview) {
     return (
       state === 'open' ||
       (before === now && !isInserted) ||
@@ -215,7 +221,12 @@ export class NotebookReview {
   }
 
   /** Returns whether a proposed change finds its cell as it was; accepted, another one would fail its whole call. */
-  private _canBeMade({ before, cell: id, isInserted, state }: ICellReview) {
+  private _canBeMade({
+    sourceBefore: before,
+    cellId: id,
+    isInserted,
+    state
+  }: ICellReview) {
     return (
       state === 'open' ||
       isInserted ||
@@ -258,7 +269,7 @@ export class NotebookReview {
     )?.[0];
     return (
       reviews.find(({ key }) => key === focused) ??
-      reviews.find(({ cell }) => cell === active) ??
+      reviews.find(({ cellId: cell }) => cell === active) ??
       reviews.find(({ key }) => key === this._current) ??
       reviews[0] ??
       null
@@ -279,7 +290,7 @@ export class NotebookReview {
   ): void => {
     const { activeCell } = this._panel.content;
     const review = this.reviews.find(
-      ({ cell }) => cell === activeCell?.model.id
+      ({ cellId: cell }) => cell === activeCell?.model.id
     );
     if (
       name === 'mode' &&
@@ -303,7 +314,7 @@ export class NotebookReview {
     const transcript = sessions.get(current ?? '')?.transcript;
     if (transcript !== this._transcript) {
       this._transcript = transcript;
-      this._reviewed = sameReviews(
+      this._reviewed = reviewsKeepingObjects(
         transcript === undefined
           ? []
           : reviewsByCell(undecidedChanges(transcript)),
@@ -317,7 +328,7 @@ export class NotebookReview {
     this._numbers.assign(this.reviews);
     const wanted = new Map<string, { place: IReviewPlace; cell: Cell }>();
     for (const place of this._places) {
-      const cell = content.widgets[place.index];
+      const cell = content.widgets[place.cellIndex];
       if (cell?.isPlaceholder() === true) {
         // A cell that was never in view has no content yet.
         void cell.ready.then(this._updateSoon);
@@ -417,14 +428,15 @@ export class NotebookReview {
     }
     const isGhost = place.position !== 'in';
     const hasDifference =
-      isGhost || (!review.isInserted && review.before !== review.now);
+      isGhost ||
+      (!review.isInserted && review.sourceBefore !== review.sourceAfter);
     const isEditing = this._editing.has(review.key);
     if (hasDifference && !isEditing) {
       drawn.source ??= this._addSource(drawn, key, cell, isGhost);
       void drawn.source.showSource({
         // A ghost shows the source alone.
-        before: isGhost ? null : review.before,
-        now: review.isDeleted ? review.before : review.now,
+        before: isGhost ? null : review.sourceBefore,
+        now: review.isDeleted ? review.sourceBefore : review.sourceAfter,
         language:
           review.kind === 'code'
             ? this._panel.content.codeMimetype
@@ -484,12 +496,13 @@ export class NotebookReview {
   /** Returns what a person should know of a cell that is not as the change expects it. */
   private _note(review: ICellReview, cell: Cell | null): string {
     const { words } = this._host;
-    const expected = review.state === 'proposed' ? review.before : review.now;
+    const expected =
+      review.state === 'proposed' ? review.sourceBefore : review.sourceAfter;
     const source = cell?.model.sharedModel.getSource() ?? expected;
     if (source === expected) {
       return '';
     }
-    if (review.state === 'open' && source === review.before) {
+    if (review.state === 'open' && source === review.sourceBefore) {
       return words.__(
         'Here the cell is as it was before: the change was undone, or another page made it. Then reload the notebook here.'
       );
@@ -509,7 +522,7 @@ export class NotebookReview {
     const canRun =
       review.kind === 'code' &&
       !review.isDeleted &&
-      review.before !== review.now;
+      review.sourceBefore !== review.sourceAfter;
     const acceptAndRun = () => {
       this._accept(review, true);
     };
@@ -554,9 +567,9 @@ export class NotebookReview {
     }
     this._decide(
       review,
-      source === review.before
+      source === review.sourceBefore
         ? { accept: false, reason: '' }
-        : { accept: true, ...(source === review.now ? {} : { source }) }
+        : { accept: true, ...(source === review.sourceAfter ? {} : { source }) }
     );
   }
 
@@ -567,14 +580,17 @@ export class NotebookReview {
     runs = false
   ): void {
     const { words } = this._host;
-    const shown = this._drawn.get(review.key)?.source?.source ?? review.now;
+    const shown =
+      this._drawn.get(review.key)?.source?.source ?? review.sourceAfter;
     const isPart =
-      verdict.accept && review.changes.length === 1 && shown !== review.now;
+      verdict.accept &&
+      review.changes.length === 1 &&
+      shown !== review.sourceAfter;
     const decided = isPart ? { ...verdict, source: shown } : verdict;
-    const source = decided.source ?? review.now;
+    const source = decided.source ?? review.sourceAfter;
     if (runs) {
-      const call = review.changes.at(-1)?.call ?? '';
-      this._runs.set(review.key, { call, cell: review.cell, source });
+      const call = review.changes.at(-1)?.callId ?? '';
+      this._runs.set(review.key, { call, cell: review.cellId, source });
     }
     this._problems.delete(review.key);
     const { reviews } = this;
@@ -588,7 +604,7 @@ export class NotebookReview {
       const frame = this._drawn.get(review.key)?.cell.model.id;
       this._followed =
         verdict.accept && review.isInserted && frame !== undefined
-          ? { cell: review.cell, frame }
+          ? { cell: review.cellId, frame }
           : null;
     } else {
       void this._visit(next, done);
@@ -609,7 +625,7 @@ export class NotebookReview {
     for (const [key, { call, cell: id, source }] of this._runs) {
       // The numbers of a call's changes differ before and after its question.
       const state = changes.findLast(
-        reviewed => reviewed.call === call && reviewed.change.cell === id
+        reviewed => reviewed.callId === call && reviewed.change.cell === id
       )?.change.state;
       const cell = cellOf(this._panel, id);
       if (state === 'rejected') {
@@ -631,7 +647,7 @@ export class NotebookReview {
     const place = this._places.find(
       candidate => candidate.review.key === review.key && !candidate.isMark
     );
-    const cell = content.widgets[place?.index ?? -1];
+    const cell = content.widgets[place?.cellIndex ?? -1];
     if (place === undefined || cell === undefined) {
       return;
     }
@@ -651,8 +667,8 @@ export class NotebookReview {
         .filter(text => text !== '')
         .join(' ')
     );
-    content.activeCellIndex = place.index;
-    await content.scrollToItem(place.index, 'smart');
+    content.activeCellIndex = place.cellIndex;
+    await content.scrollToItem(place.cellIndex, 'smart');
     await cell.ready;
     this._update();
     const bar = this._drawn.get(review.key)?.bar.node;
@@ -672,7 +688,7 @@ export class NotebookReview {
 function isDecided({ changes: [first] }: ICellReview): boolean {
   return (
     first !== undefined &&
-    pendingDecisions.of(first.ask?.id ?? '').has(first.index)
+    pendingDecisions.decisionsOf(first.ask?.id ?? '').has(first.index)
   );
 }
 
@@ -680,7 +696,14 @@ function keyOf({ isMark, review }: IReviewPlace): string {
   return isMark ? `${review.key} mark` : review.key;
 }
 
-function nameOf({ number, before, now }: ICellReview, words: IWords): string {
+function nameOf(
+  {
+    executionCount: number,
+    sourceBefore: before,
+    sourceAfter: now
+  }: ICellReview,
+  words: IWords
+): string {
   return cellName({ number, old: before, new: now }, words);
 }
 
@@ -689,7 +712,7 @@ function actionOf(review: ICellReview): string {
     ? 'delete'
     : review.isInserted
       ? 'insert'
-      : review.before === review.now
+      : review.sourceBefore === review.sourceAfter
         ? 'move'
         : 'edit';
 }

@@ -87,9 +87,9 @@ export function insertOutputs(
   const { index, isNew } = targetCell(answer, contentsOfCells(panel));
   const source = `%%agent\n${answer.prompt}`;
   if (isNew) {
-    const isTaken = [...model.cells].some(({ id }) => id === answer.cell);
+    const isTaken = [...model.cells].some(({ id }) => id === answer.cellId);
     model.sharedModel.insertCell(index, {
-      ...(isTaken ? {} : { id: answer.cell }),
+      ...(isTaken ? {} : { id: answer.cellId }),
       cell_type: 'code',
       source,
       metadata: { trusted: true },
@@ -114,16 +114,22 @@ function contentsOfCells({ context }: NotebookPanel): (ICellContents | null)[] {
     }
     const { outputs } = model as ICodeCellModel;
     const source = model.sharedModel.getSource();
-    const turns: string[] = [];
+    const turnIds: string[] = [];
     for (let index = 0; index < outputs.length; index += 1) {
       const segment = outputs.get(index).data[SEGMENT_MIME] as
         { turn?: unknown } | undefined;
       if (typeof segment?.turn === 'string') {
-        turns.push(segment.turn);
+        turnIds.push(segment.turn);
       }
     }
     const { id } = model;
-    const isEmpty = outputs.length === 0;
-    return { id, mayAsk: isAgentCell(source), source, turns, isEmpty };
+    const hasNoOutputs = outputs.length === 0;
+    return {
+      id,
+      isAgentCell: isAgentCell(source),
+      source,
+      turnIds,
+      hasNoOutputs
+    };
   });
 }

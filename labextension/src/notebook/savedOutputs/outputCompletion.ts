@@ -11,7 +11,7 @@ import { SEGMENT_MIME } from '../../protocol/segment';
 import {
   displayedSegment,
   isStale,
-  isWhole
+  isComplete
 } from '../../state/display/liveSegment';
 import { isBusy } from '../../state/session/status';
 import { isRemoved } from '../../state/session/reverts';
@@ -206,7 +206,7 @@ function writeBundle(
 ): void {
   for (const { segment: present, change } of segmentsInCell(cell)) {
     if (
-      isWhole(present) === isWhole(segment) &&
+      isComplete(present) === isComplete(segment) &&
       present.turn === segment.turn &&
       present.start?.part === segment.start?.part &&
       present.start?.offset === segment.start?.offset

@@ -29,7 +29,7 @@ export function* segmentsOfIdleSessions(
   const { sessions } = store.getSnapshot();
   for (const saved of segmentsIn(panel)) {
     const session = sessions.get(saved.segment.session);
-    if (session?.known === true && !isBusy(session.transcript)) {
+    if (session?.isLoaded === true && !isBusy(session.transcript)) {
       yield [saved, session];
     }
   }

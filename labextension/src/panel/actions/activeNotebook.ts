@@ -67,7 +67,9 @@ export class ActiveNotebook {
       case 'ready': {
         // While the session changes, the composer stays.
         const { current, sessions } = link.store.getSnapshot();
-        const isKnown = [...sessions.values()].some(({ known }) => known);
+        const isKnown = [...sessions.values()].some(
+          ({ isLoaded: known }) => known
+        );
         return current !== null && isKnown ? 'ready' : 'connecting';
       }
     }

@@ -31,22 +31,22 @@ export type Announcement =
   | { kind: 'asks'; title: string }
   | { kind: 'held'; number: number; tokens: number }
   /** A prompt was queued behind the running turn; `waiting` is the number of queued prompts. */
-  | { kind: 'queued'; waiting: number }
+  | { kind: 'queued'; queuedCount: number }
   /** A stop returned this number of queued prompts to the composer. */
-  | { kind: 'back'; prompts: number }
+  | { kind: 'back'; promptCount: number }
   | { kind: 'begun' }
   | { kind: 'over' }
   /** The turn ended with an error, which was announced before. */
   | { kind: 'stopped' };
 
 /** The announcements of a session made so far. */
-export interface IAnnounced {
-  session: string;
+export interface IAnnouncementState {
+  sessionId: string;
   /** The number of announced characters of each text part. */
   spokenUpTo: ReadonlyMap<string, number>;
   /** Ids of announced calls, questions, ended answers, and begun prompts. */
   announcedIds: ReadonlySet<string>;
-  busy: boolean;
+  isBusy: boolean;
   /** Whether a turn was announced as begun and not as over; between queued turns the session is busy, too. */
   isTurnAnnounced: boolean;
   /** The processed entries; an unchanged entry needs no new look while the turn runs. */
@@ -56,33 +56,33 @@ export interface IAnnounced {
 /** Returns what is new since `before`; the first call for a session returns nothing. */
 export function newAnnouncements(
   transcript: ITranscript,
-  before: IAnnounced | null
-): [Announcement[], IAnnounced] {
-  const session = transcript.session?.id ?? '';
-  const isFirst = before?.session !== session;
-  const busy = transcript.status.type !== 'idle';
+  before: IAnnouncementState | null
+): [Announcement[], IAnnouncementState] {
+  const sessionId = transcript.session?.id ?? '';
+  const isFirst = before?.sessionId !== sessionId;
+  const isBusy = transcript.status.type !== 'idle';
   const spokenUpTo = new Map(isFirst ? [] : before.spokenUpTo);
   const announcedIds = new Set(isFirst ? [] : before.announcedIds);
-  let isTurnAnnounced = isFirst ? busy : before.isTurnAnnounced;
+  let isTurnAnnounced = isFirst ? isBusy : before.isTurnAnnounced;
   const announcements: Announcement[] = [];
-  const begin = () => {
+  const announceBegin = () => {
     if (!isTurnAnnounced && !isFirst) {
       isTurnAnnounced = true;
       announcements.push({ kind: 'begun' });
     }
   };
-  const end = (kind: 'over' | 'stopped') => {
+  const announceEnd = (kind: 'over' | 'stopped') => {
     if (isTurnAnnounced && !isFirst) {
       announcements.push({ kind });
     }
     isTurnAnnounced = false;
   };
-  if (busy && before?.busy !== true) {
-    begin();
+  if (isBusy && before?.isBusy !== true) {
+    announceBegin();
   }
   const unchangedEntries =
-    isFirst || before.busy !== busy ? [] : before.entries;
-  const newest = transcript.entries.findLast(
+    isFirst || before.isBusy !== isBusy ? [] : before.entries;
+  const newestAnswer = transcript.entries.findLast(
     ({ message }) => message.info?.role === 'assistant'
   );
   for (const [index, entry] of transcript.entries.entries()) {
@@ -93,8 +93,8 @@ export function newAnnouncements(
     if (info.role !== 'assistant') {
       if (!announcedIds.has(entry.id) && promptText(entry) !== null) {
         announcedIds.add(entry.id);
-        if (busy) {
-          begin();
+        if (isBusy) {
+          announceBegin();
         }
       }
       continue;
@@ -103,12 +103,12 @@ export function newAnnouncements(
       continue;
     }
     const isStreaming =
-      busy && entry === newest && info.time.completed === undefined;
+      isBusy && entry === newestAnswer && info.time.completed === undefined;
     if (isFirst) {
       // Existing content can be read in the panel and is not announced.
       markAsSpoken(parts, spokenUpTo, announcedIds, isStreaming);
     } else {
-      const additions = partAnnouncements(
+      const additions = announceParts(
         parts,
         transcript.replies,
         spokenUpTo,
@@ -116,20 +116,20 @@ export function newAnnouncements(
         isStreaming
       );
       if (additions.length > 0) {
-        begin();
+        announceBegin();
         announcements.push(...additions);
       }
     }
-    if (hasEnded(info) && !announcedIds.has(info.id)) {
+    if (endsTurn(info) && !announcedIds.has(info.id)) {
       announcedIds.add(info.id);
       if (info.error !== undefined && !isFirst) {
-        begin();
+        announceBegin();
         announcements.push({
           kind: 'words',
           text: errorWords(info.error.message)
         });
       }
-      end(info.error === undefined ? 'over' : 'stopped');
+      announceEnd(info.error === undefined ? 'over' : 'stopped');
     }
   }
   const announce = (id: string, announcement: Announcement) => {
@@ -139,8 +139,8 @@ export function newAnnouncements(
     }
   };
   for (const { id, title, warnings } of transcript.asks) {
-    const words = [title, ...(warnings ?? [])];
-    announce(id, { kind: 'asks', title: words.join(' ') });
+    const sentences = [title, ...(warnings ?? [])];
+    announce(id, { kind: 'asks', title: sentences.join(' ') });
   }
   for (const { question_id, questions } of transcript.questions) {
     const title = questions.map(({ question }) => question).join(' ');
@@ -150,33 +150,36 @@ export function newAnnouncements(
     announce(id, { kind: 'held', number, tokens });
   }
   // A prompt that begins a turn is in the inbox, too, until the turn has begun.
-  const queuedPrompts =
-    isFirst || (busy && (before.busy || hasBegun(transcript)))
+  const newQueuedCount =
+    isFirst || (isBusy && (before.isBusy || hasBegun(transcript)))
       ? countNewPrompts(transcript.inbox, 'queued', announcedIds)
       : 0;
-  if (queuedPrompts > 0 && !isFirst) {
-    announcements.push({ kind: 'queued', waiting: transcript.inbox.length });
+  if (newQueuedCount > 0 && !isFirst) {
+    announcements.push({
+      kind: 'queued',
+      queuedCount: transcript.inbox.length
+    });
   }
-  const returnedPrompts = countNewPrompts(
+  const newReturnedCount = countNewPrompts(
     transcript.stopped.filter(isReturned),
     'back',
     announcedIds
   );
-  if (returnedPrompts > 0 && !isFirst) {
-    announcements.push({ kind: 'back', prompts: returnedPrompts });
+  if (newReturnedCount > 0 && !isFirst) {
+    announcements.push({ kind: 'back', promptCount: newReturnedCount });
   }
-  if (!busy) {
-    end('over');
+  if (!isBusy) {
+    announceEnd('over');
   }
   const { entries } = transcript;
   return [
     mergeLooks(announcements),
-    { session, spokenUpTo, announcedIds, busy, isTurnAnnounced, entries }
+    { sessionId, spokenUpTo, announcedIds, isBusy, isTurnAnnounced, entries }
   ];
 }
 
 /** Returns whether this is the last answer of its turn. */
-function hasEnded({ error, stopped_by }: AssistantMessage): boolean {
+function endsTurn({ error, stopped_by }: AssistantMessage): boolean {
   return error !== undefined || stopped_by !== undefined;
 }
 
@@ -200,11 +203,11 @@ function mergeLooks(announcements: readonly Announcement[]): Announcement[] {
 /** Counts the prompts that were not announced as such before, and marks them. */
 function countNewPrompts(
   prompts: ITranscript['inbox'],
-  as: string,
+  keyPrefix: string,
   announcedIds: Set<string>
 ): number {
   const newKeys = prompts
-    .map(({ prompt_id }) => `${as} ${prompt_id}`)
+    .map(({ prompt_id }) => `${keyPrefix} ${prompt_id}`)
     .filter(key => !announcedIds.has(key));
   newKeys.forEach(key => announcedIds.add(key));
   return newKeys.length;
@@ -225,14 +228,14 @@ function markAsSpoken(
       );
     } else if (
       part.type === 'retry' ||
-      (part.type === 'tool' && isOver(part))
+      (part.type === 'tool' && isCallOver(part))
     ) {
       announcedIds.add(part.id);
     }
   }
 }
 
-function partAnnouncements(
+function announceParts(
   parts: readonly Part[],
   replies: ITranscript['replies'],
   spokenUpTo: Map<string, number>,
@@ -254,15 +257,19 @@ function partAnnouncements(
       announcedIds.add(part.id);
       const reason = retryReason(part.error.message);
       // Announced once, however often the same server gives the same answer.
-      const isNews = !announcedIds.has(`${part.message_id} ${reason}`);
+      const isNewReason = !announcedIds.has(`${part.message_id} ${reason}`);
       announcedIds.add(`${part.message_id} ${reason}`);
-      return !isNews
+      return !isNewReason
         ? []
         : isFallback(part)
           ? [{ kind: 'words', text: reason }]
           : [{ kind: 'retry', reason }];
     }
-    if (part.type === 'tool' && isOver(part) && !announcedIds.has(part.id)) {
+    if (
+      part.type === 'tool' &&
+      isCallOver(part) &&
+      !announcedIds.has(part.id)
+    ) {
       announcedIds.add(part.id);
       const outcome = callOutcome(part, replies[part.call_id]);
       if (outcome.status === 'completed' && readSubjectOf(part) !== undefined) {
@@ -295,6 +302,6 @@ function hasBegun({ entries }: ITranscript): boolean {
   );
 }
 
-function isOver({ state }: ToolPart): boolean {
+function isCallOver({ state }: ToolPart): boolean {
   return state.status === 'completed' || state.status === 'error';
 }

@@ -1,38 +1,38 @@
 /** Finds what a compaction's summary covers among a session's turns. */
 import type { CompactionPart } from '../../protocol/generated';
-import type { IShownPlace } from './shownPlace';
+import type { ITranscriptPlace } from './openedPlace';
 import type { ITurn } from './turns';
 
 /**
  * Returns the newest turn that a summary covers, at its first piece of work, so that the row around it opens;
  * null where nothing is known of it.
  */
-export function newestCovered(
+export function newestCoveredPlace(
   turns: readonly ITurn[],
-  mark: CompactionPart
-): IShownPlace | null {
-  const { message_id, tail_start_id } = compactionInSession(turns, mark);
-  const ids = turns.flatMap(({ entries }) => entries.map(({ id }) => id));
-  const tail = ids.indexOf(tail_start_id ?? '');
-  const end = tail >= 0 ? tail : ids.indexOf(message_id);
+  compaction: CompactionPart
+): ITranscriptPlace | null {
+  const { message_id, tail_start_id } = compactionInSession(turns, compaction);
+  const entryIds = turns.flatMap(({ entries }) => entries.map(({ id }) => id));
+  const tailIndex = entryIds.indexOf(tail_start_id ?? '');
+  const endIndex = tailIndex >= 0 ? tailIndex : entryIds.indexOf(message_id);
   let entriesBefore = 0;
-  let newest: ITurn | null = null;
+  let newestTurn: ITurn | null = null;
   for (const turn of turns) {
-    if (entriesBefore >= end) {
+    if (entriesBefore >= endIndex) {
       break;
     }
-    newest = turn;
+    newestTurn = turn;
     entriesBefore += turn.entries.length;
   }
-  if (newest === null) {
+  if (newestTurn === null) {
     return null;
   }
-  const work = newest.messages
+  const firstCall = newestTurn.messages
     .flatMap(({ parts }) => parts)
     .find(({ type }) => type === 'tool');
   return {
-    turn: newest.key,
-    line: work?.id ?? newest.key,
+    turnKey: newestTurn.key,
+    lineKey: firstCall?.id ?? newestTurn.key,
     isScrolledTo: true
   };
 }
@@ -40,14 +40,16 @@ export function newestCovered(
 /** Returns the marker as the session has it: a cell that asked for a compaction shows only the summary. */
 function compactionInSession(
   turns: readonly ITurn[],
-  mark: CompactionPart
+  compaction: CompactionPart
 ): CompactionPart {
-  const all = turns.flatMap(({ entries }) => entries);
-  const info = all.find(({ id }) => id === mark.message_id)?.message.info;
-  const parent = info?.role === 'assistant' ? info.parent_id : mark.message_id;
+  const entries = turns.flatMap(({ entries }) => entries);
+  const info = entries.find(({ id }) => id === compaction.message_id)?.message
+    .info;
+  const promptId =
+    info?.role === 'assistant' ? info.parent_id : compaction.message_id;
   return (
-    all
-      .find(({ id }) => id === parent)
-      ?.message.parts.find(part => part.type === 'compaction') ?? mark
+    entries
+      .find(({ id }) => id === promptId)
+      ?.message.parts.find(part => part.type === 'compaction') ?? compaction
   );
 }

@@ -19,9 +19,9 @@ class DensityStore extends ReadableValue<IDensityChoice> {
   }
 
   /** Sets how one turn is drawn. */
-  setTurn(turn: string, density: Density): void {
+  setTurn(turnKey: string, density: Density): void {
     const { page, turns } = this.getSnapshot();
-    this.set({ page, turns: new Map([...turns, [turn, density]]) });
+    this.set({ page, turns: new Map([...turns, [turnKey, density]]) });
   }
 }
 
@@ -34,10 +34,10 @@ export const densityChoice = new DensityStore({
 /** Returns how a turn is drawn: as its reader chose for it, or for the page, else as its kernel or notebook says. */
 export function densityOf(
   { page, turns }: IDensityChoice,
-  turn: string,
-  own: Density = 'quiet'
+  turnKey: string,
+  savedDensity: Density = 'quiet'
 ): Density {
-  return turns.get(turn) ?? page ?? own;
+  return turns.get(turnKey) ?? page ?? savedDensity;
 }
 
 /** Reads the page's setting; null where the kernel's settings decide. */

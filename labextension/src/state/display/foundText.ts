@@ -7,19 +7,19 @@ import type { ITurn } from './turns';
 
 /** One occurrence of the words. */
 export interface IHit {
-  turn: string;
+  turnKey: string;
   /** The key of its line; for the prompt, the key of the turn. */
-  line: string;
+  lineKey: string;
   /** Its number among the occurrences in the same line, from 0. */
-  number: number;
+  index: number;
   /** Whether it is in the content that opens below the row, and not in the row itself. */
   isInside: boolean;
   kind: Line['kind'];
 }
 
 /** Returns the pattern of some words, in any case and with any space between them; null without words. */
-export function wordPattern(searched: string): RegExp | null {
-  const escaped = searched
+export function wordPattern(query: string): RegExp | null {
+  const escaped = query
     .trim()
     .split(/\s+/)
     .map(word => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'))
@@ -28,20 +28,22 @@ export function wordPattern(searched: string): RegExp | null {
 }
 
 /** Returns the occurrences in a turn, in order. */
-export function hitsOf(turn: ITurn, pattern: RegExp): readonly IHit[] {
+export function hitsInTurn(turn: ITurn, pattern: RegExp): readonly IHit[] {
   const { key, prompt, messages } = turn;
   return [
     ...matchesIn(prompt ?? '', pattern, {
-      turn: key,
-      line: key,
+      turnKey: key,
+      lineKey: key,
       kind: 'prompt'
     }),
     ...messageLines(messages).flatMap(line => {
-      const place = { turn: key, line: line.key, kind: line.kind };
-      const { row, inside } = textOf(line);
-      const hits = matchesIn(inside, pattern, place, true);
+      const place = { turnKey: key, lineKey: line.key, kind: line.kind };
+      const { rowText, insideText } = lineText(line);
+      const insideHits = matchesIn(insideText, pattern, place, true);
       // A row often repeats the beginning of what it opens to.
-      return hits.length > 0 ? hits : matchesIn(row, pattern, place);
+      return insideHits.length > 0
+        ? insideHits
+        : matchesIn(rowText, pattern, place);
     })
   ];
 }
@@ -49,64 +51,67 @@ export function hitsOf(turn: ITurn, pattern: RegExp): readonly IHit[] {
 function matchesIn(
   text: string,
   pattern: RegExp,
-  place: Pick<IHit, 'turn' | 'line' | 'kind'>,
+  place: Pick<IHit, 'turnKey' | 'lineKey' | 'kind'>,
   isInside = false
 ): IHit[] {
-  return (text.match(pattern) ?? []).map((_, number) => ({
+  return (text.match(pattern) ?? []).map((_, index) => ({
     ...place,
-    number,
+    index,
     isInside
   }));
 }
 
 interface ILineText {
   /** The text of the line's row. */
-  row: string;
+  rowText: string;
   /** The text that opens below the row. */
-  inside: string;
+  insideText: string;
 }
 
-function textOf(line: Line): ILineText {
+function lineText(line: Line): ILineText {
   switch (line.kind) {
     case 'text':
-      return { row: plainText(line.part.text), inside: '' };
+      return { rowText: plainText(line.part.text), insideText: '' };
     case 'prompt':
     case 'notice':
-      return { row: line.part.text, inside: '' };
+      return { rowText: line.part.text, insideText: '' };
     case 'reasoning':
-      return { row: '', inside: plainText(line.part.text) };
+      return { rowText: '', insideText: plainText(line.part.text) };
     case 'tool': {
       const { part } = line;
-      const failed = part.state.status === 'error' ? part.state.error : '';
-      const texts = [callInput(part).text, callOutput(part), failed];
+      const errorText = part.state.status === 'error' ? part.state.error : '';
+      const texts = [callInput(part).text, callOutput(part), errorText];
       return {
-        row: `${part.tool} ${callSubject(part)}`,
-        inside: texts.join('\n')
+        rowText: `${part.tool} ${callSubject(part)}`,
+        insideText: texts.join('\n')
       };
     }
     case 'compaction':
-      return { row: '', inside: plainText(line.summary) };
+      return { rowText: '', insideText: plainText(line.summary) };
     case 'error':
-      return { row: errorWords(line.error.message), inside: '' };
+      return { rowText: errorWords(line.error.message), insideText: '' };
     case 'retry': {
       const { reasons } = line.run ?? {};
-      const why = reasons?.map(retryReason).join(' ');
-      return { row: why ?? errorWords(line.part.error.message), inside: '' };
+      const reasonText = reasons?.map(retryReason).join(' ');
+      return {
+        rowText: reasonText ?? errorWords(line.part.error.message),
+        insideText: ''
+      };
     }
     case 'patch':
-      return { row: line.part.files.join('\n'), inside: '' };
+      return { rowText: line.part.files.join('\n'), insideText: '' };
     case 'file':
-      return { row: line.part.filename ?? '', inside: '' };
+      return { rowText: line.part.filename ?? '', insideText: '' };
     case 'agent':
-      return { row: line.part.name, inside: '' };
+      return { rowText: line.part.name, insideText: '' };
     case 'subtask':
-      return { row: line.part.description, inside: '' };
+      return { rowText: line.part.description, insideText: '' };
     case 'notebook':
     case 'cut':
     case 'step':
     case 'work':
-      return { row: '', inside: '' };
+      return { rowText: '', insideText: '' };
     default:
-      return { row: '', inside: '' }; // of a newer kernel
+      return { rowText: '', insideText: '' }; // of a newer kernel
   }
 }

@@ -15,7 +15,7 @@ import type {
 } from '../../protocol/generated';
 import type { ICut, ISegment } from '../../protocol/segment';
 import {
-  changesOf,
+  turnFileChanges,
   isRemoved,
   revertedMessages,
   revertedExtent,
@@ -28,17 +28,17 @@ import type { IMessageEntry, ITranscript } from '../store/transcript';
 export interface IDisplayedSegment {
   segment: ISegment;
   /** Whether the segment is still being written. */
-  live: boolean;
+  isLive: boolean;
   /** Whether it was being written when the kernel ended. */
-  interrupted: boolean;
+  isInterrupted: boolean;
   /** The agent's status, for the newest segment of a running turn. */
   status?: Status;
   /** The reason why the agent writes nothing, if any. */
-  problem?: string;
+  problemText?: string;
   /** Open questions without a shown call, such as those of a subagent. */
   strayAsks?: readonly Ask[];
   /** Requests that step mode holds. */
-  held?: readonly ProposedRequest[];
+  heldRequests?: readonly ProposedRequest[];
   /** How much of it is reverted. */
   reverted?: RevertedExtent;
   /** Whether it failed and the request can be retried. */
@@ -52,7 +52,7 @@ export function displayedSegment(
 ): IDisplayedSegment {
   const session = view.sessions.get(saved.session);
   const displayed = segmentWithTranscript(saved, view);
-  if (session?.known !== true) {
+  if (session?.isLoaded !== true) {
     return displayed;
   }
   const { transcript } = session;
@@ -63,16 +63,19 @@ export function displayedSegment(
         ...displayed.segment.messages.map(({ info }) => info.id)
       ]);
   const entry = transcript.entries.find(({ id }) => id === saved.turn);
-  const changes = changesOf(entry?.message.info);
+  const changes = turnFileChanges(entry?.message.info);
   const isLast = saved.end === undefined && saved.start !== undefined;
   const hasNewChanges =
     isLast && changes.length > 0 && displayed.segment.changes !== changes;
   if (reverted === undefined && !hasNewChanges) {
     return displayed;
   }
-  const before = revertedSegments.get(displayed);
-  if (before?.reverted === reverted && before?.segment.changes === changes) {
-    return before;
+  const cachedSegment = revertedSegments.get(displayed);
+  if (
+    cachedSegment?.reverted === reverted &&
+    cachedSegment?.segment.changes === changes
+  ) {
+    return cachedSegment;
   }
   const updated = {
     ...displayed,
@@ -93,60 +96,62 @@ function segmentWithTranscript(
   view: IKernelView
 ): IDisplayedSegment {
   const session = view.sessions.get(saved.session);
-  if (isWhole(saved) && !isFailed(saved)) {
+  if (isComplete(saved) && !isFailed(saved)) {
     return finishedSegment(
       saved,
-      session?.known === true ? session.transcript : null
+      session?.isLoaded === true ? session.transcript : null
     );
   }
   const turn =
-    session?.known === true ? turnOf(session.transcript, saved.turn) : null;
+    session?.isLoaded === true
+      ? turnMessagesOf(session.transcript, saved.turn)
+      : null;
   if (session === undefined || turn === null) {
     const isOrphaned =
       saved.open &&
       view.link !== 'connecting' &&
       view.link !== 'loading' &&
-      (view.link !== 'ready' || session?.known === true);
+      (view.link !== 'ready' || session?.isLoaded === true);
     return {
       segment: isOrphaned ? { ...saved, open: false, status: '' } : saved,
-      live: false,
-      interrupted: isOrphaned
+      isLive: false,
+      isInterrupted: isOrphaned
     };
   }
   const { transcript } = session;
-  const live =
-    view.link === 'ready' && turn.newest && transcript.status.type !== 'idle';
-  if (isWhole(saved) && isNewestOf(saved, turn.messages)) {
+  const isLive =
+    view.link === 'ready' && turn.isNewest && transcript.status.type !== 'idle';
+  if (isComplete(saved) && isNewestOf(saved, turn.messages)) {
     const isIdle = view.link === 'ready' && transcript.status.type === 'idle';
-    const canRetry = isIdle && turn.newest && !session.head.read_only;
-    return { segment: saved, live: false, interrupted: false, canRetry };
+    const canRetry = isIdle && turn.isNewest && !session.head.read_only;
+    return { segment: saved, isLive: false, isInterrupted: false, canRetry };
   }
-  const segment = withTranscript(saved, transcript, turn.messages, live);
-  const failed = lastError(turn.messages);
+  const segment = segmentWithMessages(saved, transcript, turn.messages, isLive);
+  const turnError = lastError(turn.messages);
   return {
     segment,
     canRetry:
-      failed !== undefined &&
+      turnError !== undefined &&
       saved.end === undefined &&
       view.link === 'ready' &&
       transcript.status.type === 'idle' &&
-      turn.newest &&
+      turn.isNewest &&
       !session.head.read_only,
-    live,
-    interrupted:
-      !live && saved.end === undefined && isUnfinished(turn.messages),
+    isLive,
+    isInterrupted:
+      !isLive && saved.end === undefined && isUnfinished(turn.messages),
     ...(segment.open
       ? {
           status: transcript.status,
-          problem: session.head.problem,
+          problemText: session.head.problem,
           strayAsks: unattachedAsks(transcript),
-          held: transcript.held
+          heldRequests: transcript.held
         }
       : {})
   };
 }
 
-const NONE: readonly Decision[] = [];
+const NO_DECISIONS: readonly Decision[] = [];
 
 const finishedSegments = new WeakMap<
   ISegment,
@@ -158,30 +163,34 @@ function finishedSegment(
   saved: ISegment,
   transcript: ITranscript | null
 ): IDisplayedSegment {
-  const decisions = transcript?.decisions ?? NONE;
-  const before = finishedSegments.get(saved);
-  if (before?.[0] === decisions) {
-    return before[1];
+  const decisions = transcript?.decisions ?? NO_DECISIONS;
+  const cachedResult = finishedSegments.get(saved);
+  if (cachedResult?.[0] === decisions) {
+    return cachedResult[1];
   }
-  const parts = new Set(
+  const partIds = new Set(
     saved.messages.flatMap(message => message.parts.map(({ id }) => id))
   );
-  const messages = new Set(saved.messages.map(({ info }) => info.id));
-  const relevant = decisions.filter(({ part_id, message_id }) =>
-    part_id === undefined ? messages.has(message_id ?? '') : parts.has(part_id)
+  const messageIds = new Set(saved.messages.map(({ info }) => info.id));
+  const segmentDecisions = decisions.filter(({ part_id, message_id }) =>
+    part_id === undefined
+      ? messageIds.has(message_id ?? '')
+      : partIds.has(part_id)
   );
   // An older version saved decisions without their texts.
-  const isSame = relevant.every(({ id, words }) =>
-    saved.decisions.some(known => known.id === id && known.words === words)
+  const isSame = segmentDecisions.every(({ id, words }) =>
+    saved.decisions.some(
+      savedDecision => savedDecision.id === id && savedDecision.words === words
+    )
   );
-  const segment = isSame ? saved : { ...saved, decisions: relevant };
-  const updated = { segment, live: false, interrupted: false };
+  const segment = isSame ? saved : { ...saved, decisions: segmentDecisions };
+  const updated = { segment, isLive: false, isInterrupted: false };
   finishedSegments.set(saved, [decisions, updated]);
   return updated;
 }
 
 /** Returns whether a saved segment is complete. */
-export function isWhole({ messages, open }: ISegment): boolean {
+export function isComplete({ messages, open }: ISegment): boolean {
   return !open && messages.every(({ parts }) => parts.every(isSettled));
 }
 
@@ -204,12 +213,12 @@ export function isStale(saved: ISegment, transcript: ITranscript): boolean {
   if (saved.start === undefined) {
     return false;
   }
-  const turn = turnOf(transcript, saved.turn);
+  const turn = turnMessagesOf(transcript, saved.turn);
   if (turn === null) {
     return false;
   }
   return (
-    !isWhole(saved) || (isFailed(saved) && !isNewestOf(saved, turn.messages))
+    !isComplete(saved) || (isFailed(saved) && !isNewestOf(saved, turn.messages))
   );
 }
 
@@ -217,27 +226,30 @@ interface ITurnMessages {
   /** The messages after the prompt, without synthetic user messages. */
   messages: Message[];
   /** Whether no other turn follows. */
-  newest: boolean;
+  isNewest: boolean;
 }
 
 /** Returns a turn's messages in the transcript; null if the turn is unknown. */
-function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
-  const first = entries.findLastIndex(({ id }) => id === turn);
-  if (turn === '' || first < 0) {
+function turnMessagesOf(
+  { entries }: ITranscript,
+  turnId: string
+): ITurnMessages | null {
+  const promptIndex = entries.findLastIndex(({ id }) => id === turnId);
+  if (turnId === '' || promptIndex < 0) {
     return null;
   }
   const messages: Message[] = [];
-  for (const entry of entries.slice(first + 1)) {
+  for (const entry of entries.slice(promptIndex + 1)) {
     const message = completeMessage(entry);
     if (message === null || !isShown(message)) {
       continue;
     }
     if (startsTurn(message, messages.at(-1))) {
-      return { messages, newest: false };
+      return { messages, isNewest: false };
     }
     messages.push(message);
   }
-  return { messages, newest: true };
+  return { messages, isNewest: true };
 }
 
 /** Returns the section of a turn's messages between two positions. */
@@ -246,32 +258,34 @@ function messagesBetween(
   start: ICut,
   end: ICut | undefined
 ): Message[] {
-  let number = 0;
+  let partIndex = 0;
   return messages.flatMap(message => {
     const parts: Part[] = [];
     for (const part of message.parts) {
-      const partPiece = partBetween(part, number, start, end);
+      const partPiece = partBetween(part, partIndex, start, end);
       if (partPiece !== null) {
         parts.push(partPiece);
       }
-      number += 1;
+      partIndex += 1;
     }
     const endsHere =
-      start.part <= number && (end === undefined || number <= end.part);
+      start.part <= partIndex && (end === undefined || partIndex <= end.part);
     const { info } = message;
-    const failed = info.role === 'assistant' && info.error !== undefined;
-    if (parts.length === 0 && !(failed && endsHere)) {
+    const hasFailed = info.role === 'assistant' && info.error !== undefined;
+    if (parts.length === 0 && !(hasFailed && endsHere)) {
       return [];
     }
-    return [{ info: failed && !endsHere ? withoutError(info) : info, parts }];
+    return [
+      { info: hasFailed && !endsHere ? withoutError(info) : info, parts }
+    ];
   });
 }
 
-function withTranscript(
+function segmentWithMessages(
   saved: ISegment,
   { asks, decisions, questions, replies }: ITranscript,
   messages: Message[],
-  live: boolean
+  isLive: boolean
 ): ISegment {
   return {
     ...saved,
@@ -279,10 +293,10 @@ function withTranscript(
       saved.start === undefined
         ? saved.messages
         : messagesBetween(messages, saved.start, saved.end).map(withoutFigures),
-    open: live && saved.end === undefined,
+    open: isLive && saved.end === undefined,
     status: '',
-    asks: live ? [...asks] : [],
-    questions: live ? [...questions] : [],
+    asks: isLive ? [...asks] : [],
+    questions: isLive ? [...questions] : [],
     replies: { ...saved.replies, ...replies },
     decisions: decisions.length > 0 ? [...decisions] : saved.decisions
   };
@@ -290,24 +304,24 @@ function withTranscript(
 
 function partBetween(
   part: Part,
-  number: number,
+  partIndex: number,
   start: ICut,
   end: ICut | undefined
 ): Part | null {
-  if (number < start.part || (end !== undefined && number > end.part)) {
+  if (partIndex < start.part || (end !== undefined && partIndex > end.part)) {
     return null;
   }
-  const isCutAtEnd = end !== undefined && number === end.part;
+  const isCutAtEnd = end !== undefined && partIndex === end.part;
   if (isCutAtEnd && end.offset === 0) {
     return null;
   }
-  const startsInside = number === start.part && start.offset > 0;
+  const startsInside = partIndex === start.part && start.offset > 0;
   if (part.type !== 'text' || !(startsInside || isCutAtEnd)) {
     return part;
   }
   const text = part.text.slice(
-    startsInside ? codeUnits(part.text, start.offset) : 0,
-    isCutAtEnd ? codeUnits(part.text, end.offset) : undefined
+    startsInside ? codeUnitOffset(part.text, start.offset) : 0,
+    isCutAtEnd ? codeUnitOffset(part.text, end.offset) : undefined
   );
   return {
     ...part,
@@ -316,12 +330,16 @@ function partBetween(
 }
 
 /** Converts a number of Unicode characters, as Python counts, to UTF-16 code units. */
-function codeUnits(text: string, characters: number): number {
+function codeUnitOffset(text: string, characterCount: number): number {
   if (!/[\ud800-\udbff]/.test(text)) {
-    return characters;
+    return characterCount;
   }
   let offset = 0;
-  for (let count = 0; count < characters && offset < text.length; count += 1) {
+  for (
+    let count = 0;
+    count < characterCount && offset < text.length;
+    count += 1
+  ) {
     offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1;
   }
   return offset;
@@ -380,11 +398,11 @@ function startsTurn({ info }: Message, before: Message | undefined): boolean {
     return false;
   }
   return (
-    info.origin?.kind === 'cell' || (before !== undefined && isOver(before))
+    info.origin?.kind === 'cell' || (before !== undefined && endsTurn(before))
   );
 }
 
-function isOver({ info }: Message): boolean {
+function endsTurn({ info }: Message): boolean {
   return (
     info.role === 'assistant' &&
     (info.error !== undefined ||
@@ -396,5 +414,5 @@ function isOver({ info }: Message): boolean {
 
 function isUnfinished(messages: readonly Message[]): boolean {
   const last = messages.findLast(({ info }) => info.role === 'assistant');
-  return last === undefined || !isOver(last);
+  return last === undefined || !endsTurn(last);
 }

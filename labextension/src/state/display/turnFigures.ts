@@ -5,23 +5,23 @@ import type { ITranslations } from '../text/translations';
 
 /** Sums over steps; undefined where one of the steps lacks the number. */
 interface ITurnFigures {
-  steps: number;
+  stepCount: number;
   /** Tokens sent, with those that were read from the cache. */
-  sent: number;
-  cached: number;
+  sentTokens: number;
+  cachedTokens: number;
   /** Whether a count is an estimate. */
-  estimated: boolean;
+  isTokenEstimate: boolean;
   /** US dollars. */
-  cost: number | undefined;
+  costDollars: number | undefined;
   /** Whether the cost is an estimate. */
-  listed: boolean;
+  isCostEstimate: boolean;
   /** How long the steps took, without the time for a person's answers. */
   seconds: number | undefined;
   /** How long they waited for a person. */
-  waited: number;
+  waitedSeconds: number;
   /** Tokens in the context of the last request, and its window. */
-  used: number | undefined;
-  window: number | undefined;
+  contextTokens: number | undefined;
+  windowTokens: number | undefined;
 }
 
 /** Returns the figures of a turn; null before its first step has ended. */
@@ -38,16 +38,18 @@ export function turnFigures(messages: readonly Message[]): ITurnFigures | null {
   return last === undefined
     ? null
     : {
-        steps: steps.length,
-        sent: sum(steps.map(sentTokens)),
-        cached: sum(steps.map(({ tokens }) => tokens.cache_read)),
-        estimated: steps.some(({ tokens }) => tokens.estimated),
-        cost: sumIfKnown(steps.map(({ cost }) => cost)),
-        listed: steps.some(({ cost_listed }) => cost_listed === true),
+        stepCount: steps.length,
+        sentTokens: sum(steps.map(sentTokens)),
+        cachedTokens: sum(steps.map(({ tokens }) => tokens.cache_read)),
+        isTokenEstimate: steps.some(({ tokens }) => tokens.estimated),
+        costDollars: sumIfKnown(steps.map(({ cost }) => cost)),
+        isCostEstimate: steps.some(({ cost_listed }) => cost_listed === true),
         seconds: sumIfKnown(steps.map(step => step.seconds)),
-        waited: sum(steps.map(({ waited_seconds }) => waited_seconds ?? 0)),
-        used: newestStep?.context_tokens,
-        window: newestStep?.window
+        waitedSeconds: sum(
+          steps.map(({ waited_seconds }) => waited_seconds ?? 0)
+        ),
+        contextTokens: newestStep?.context_tokens,
+        windowTokens: newestStep?.window
       };
 }
 
@@ -78,19 +80,29 @@ export function figureWords(
   figures: ITurnFigures,
   words: ITranslations
 ): IFigureWords[] {
-  const { cached, cost, estimated, listed, sent, waited } = figures;
-  const about = estimated ? '≈ ' : '';
+  const {
+    cachedTokens,
+    costDollars,
+    isTokenEstimate,
+    isCostEstimate,
+    sentTokens,
+    waitedSeconds
+  } = figures;
+  const about = isTokenEstimate ? '≈ ' : '';
   return [
     {
-      text: words.__('%1 in', about + shortCount(sent)),
-      more: cached > 0 ? words.__('(%1 cached)', shortCount(cached)) : undefined
+      text: words.__('%1 in', about + shortCount(sentTokens)),
+      more:
+        cachedTokens > 0
+          ? words.__('(%1 cached)', shortCount(cachedTokens))
+          : undefined
     },
-    { text: costWords(cost, listed, words) },
+    { text: costWords(costDollars, isCostEstimate, words) },
     ...(figures.seconds === undefined
       ? []
       : [{ text: durationText(figures.seconds) }]),
-    ...(waited > 0
-      ? [{ text: words.__('you took %1', durationText(waited)) }]
+    ...(waitedSeconds > 0
+      ? [{ text: words.__('you took %1', durationText(waitedSeconds)) }]
       : [])
   ];
 }

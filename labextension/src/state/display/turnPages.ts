@@ -2,11 +2,11 @@
 import { isSameList, type ITurn } from './turns';
 
 /** The number of turns on a page. */
-export const PAGE_TURNS = 32;
+export const MAX_PAGE_TURNS = 32;
 
 export interface ITurnPage {
   /** The index of its first turn. */
-  first: number;
+  firstIndex: number;
   turns: readonly ITurn[];
 }
 
@@ -15,13 +15,13 @@ export function pagesOf(
   turns: readonly ITurn[],
   before: readonly ITurnPage[] = []
 ): readonly ITurnPage[] {
-  const count = Math.ceil(turns.length / PAGE_TURNS);
-  return Array.from({ length: count }, (_, number) => {
-    const first = number * PAGE_TURNS;
-    const pageTurns = turns.slice(first, first + PAGE_TURNS);
-    const known = before[number];
-    return known !== undefined && isSameList(known.turns, pageTurns)
-      ? known
-      : { first, turns: pageTurns };
+  const pageCount = Math.ceil(turns.length / MAX_PAGE_TURNS);
+  return Array.from({ length: pageCount }, (_, number) => {
+    const firstIndex = number * MAX_PAGE_TURNS;
+    const pageTurns = turns.slice(firstIndex, firstIndex + MAX_PAGE_TURNS);
+    const pageBefore = before[number];
+    return pageBefore !== undefined && isSameList(pageBefore.turns, pageTurns)
+      ? pageBefore
+      : { firstIndex, turns: pageTurns };
   });
 }

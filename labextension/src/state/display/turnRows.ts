@@ -18,12 +18,12 @@ export type TurnOutputs = readonly (ISegment | null)[];
 interface ITurnRows {
   outputs: TurnOutputs;
   density: Density;
-  live: boolean;
+  isLive: boolean;
   /** The rows of each output, by its index. */
-  rows: readonly (readonly Line[])[];
+  rowsOfOutputs: readonly (readonly Line[])[];
 }
 
-const NONE: readonly Line[] = [];
+const NO_LINES: readonly Line[] = [];
 const turnRowCache = new WeakMap<ISegment, ITurnRows>();
 const returnedRows = new WeakMap<ISegment, readonly Line[]>();
 
@@ -34,16 +34,16 @@ export function turnRows(
   density: Density,
   live: boolean
 ): readonly Line[] {
-  const own = outputs[index];
-  const rows = allRows(outputs, density, live)[index] ?? NONE;
-  if (own === null || own === undefined) {
+  const segment = outputs[index];
+  const rows = rowsOfTurn(outputs, density, live)[index] ?? NO_LINES;
+  if (segment === null || segment === undefined) {
     return rows;
   }
-  const before = returnedRows.get(own);
-  if (before !== undefined && isSame(before, rows)) {
+  const before = returnedRows.get(segment);
+  if (before !== undefined && isSameRows(before, rows)) {
     return before;
   }
-  returnedRows.set(own, rows);
+  returnedRows.set(segment, rows);
   return rows;
 }
 
@@ -52,55 +52,55 @@ export function turnMessages(outputs: TurnOutputs): readonly Message[] {
   return outputs.flatMap(segment => segment?.messages ?? []);
 }
 
-function allRows(
+function rowsOfTurn(
   outputs: TurnOutputs,
   density: Density,
-  live: boolean
+  isLive: boolean
 ): readonly (readonly Line[])[] {
-  const last = outputs.findLast(segment => segment !== null);
-  const known = last ? turnRowCache.get(last) : undefined;
+  const lastSegment = outputs.findLast(segment => segment !== null);
+  const cachedTurn = lastSegment ? turnRowCache.get(lastSegment) : undefined;
   if (
-    known?.density === density &&
-    known.live === live &&
-    isSameList(known.outputs, outputs)
+    cachedTurn?.density === density &&
+    cachedTurn.isLive === isLive &&
+    isSameList(cachedTurn.outputs, outputs)
   ) {
-    return known.rows;
+    return cachedTurn.rowsOfOutputs;
   }
-  const rows =
+  const rowsOfOutputs =
     density === 'quiet'
-      ? foldedRows(outputs, live)
+      ? foldedRows(outputs, isLive)
       : outputs.map(segment =>
-          segment === null ? NONE : segmentLines(segment)
+          segment === null ? NO_LINES : segmentLines(segment)
         );
-  if (last) {
-    turnRowCache.set(last, { outputs, density, live, rows });
+  if (lastSegment) {
+    turnRowCache.set(lastSegment, { outputs, density, isLive, rowsOfOutputs });
   }
-  return rows;
+  return rowsOfOutputs;
 }
 
 /** Folds the work of neighbouring segments together. */
 function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
   const rows: Line[][] = outputs.map(() => []);
-  const places = new Map<Line, number>();
-  let neighbours: Line[] = [];
-  const close = (isLast: boolean) => {
-    for (const row of foldWork(neighbours, live && isLast)) {
-      const first = row.kind === 'work' ? row.lines[0] : row;
-      rows[(first && places.get(first)) ?? 0]?.push(row);
+  const outputIndexes = new Map<Line, number>();
+  let neighbourLines: Line[] = [];
+  const foldNeighbours = (isLast: boolean) => {
+    for (const row of foldWork(neighbourLines, live && isLast)) {
+      const firstLine = row.kind === 'work' ? row.lines[0] : row;
+      rows[(firstLine && outputIndexes.get(firstLine)) ?? 0]?.push(row);
     }
-    neighbours = [];
+    neighbourLines = [];
   };
   outputs.forEach((segment, index) => {
     if (segment === null) {
-      close(false);
+      foldNeighbours(false);
       return;
     }
     for (const line of segmentLines(segment)) {
-      places.set(line, index);
-      neighbours.push(line);
+      outputIndexes.set(line, index);
+      neighbourLines.push(line);
     }
   });
-  close(true);
+  foldNeighbours(true);
   return rows;
 }
 
@@ -108,16 +108,19 @@ const segmentLines = oncePerObject((segment: ISegment) =>
   messageLines(segment.messages, segment.first_step)
 );
 
-function isSame(before: readonly Line[], now: readonly Line[]): boolean {
+function isSameRows(
+  rowsBefore: readonly Line[],
+  rowsNow: readonly Line[]
+): boolean {
   return (
-    before.length === now.length &&
-    before.every((row, index) => {
-      const right = now[index];
+    rowsBefore.length === rowsNow.length &&
+    rowsBefore.every((row, index) => {
+      const rowNow = rowsNow[index];
       return (
-        row === right ||
+        row === rowNow ||
         (row.kind === 'work' &&
-          right?.kind === 'work' &&
-          isSameList(row.lines, right.lines))
+          rowNow?.kind === 'work' &&
+          isSameList(row.lines, rowNow.lines))
       );
     })
   );

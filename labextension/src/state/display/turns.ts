@@ -10,7 +10,7 @@ export interface ITurn {
   /** Where the prompt was written. */
   origin?: Origin;
   /** Other parts of the prompt: files, a named agent. */
-  attached: readonly StandalonePart[];
+  attachments: readonly StandalonePart[];
   /** The agent's messages. */
   messages: Message[];
   /** The entries that form the turn; equal entries mean an unchanged turn. */
@@ -27,10 +27,12 @@ export function turnsOf(
   { entries }: Pick<ITranscript, 'entries'>,
   before: readonly ITurn[] = []
 ): readonly ITurn[] {
-  const received = entries.filter(({ message }) => message.info !== undefined);
-  const [unchangedTurns, firstEntry] = unchangedPrefix(received, before);
+  const receivedEntries = entries.filter(
+    ({ message }) => message.info !== undefined
+  );
+  const [unchangedCount, firstIndex] = unchangedPrefix(receivedEntries, before);
   const groups: IMessageEntry[][] = [];
-  for (const entry of received.slice(firstEntry)) {
+  for (const entry of receivedEntries.slice(firstIndex)) {
     const group = groups.at(-1);
     if (group === undefined || promptText(entry) !== null) {
       groups.push([entry]);
@@ -38,34 +40,34 @@ export function turnsOf(
       group.push(entry);
     }
   }
-  const regrouped = groups.map((group, index) => {
-    const known = before[unchangedTurns + index];
-    return known !== undefined && isSameList(known.entries, group)
-      ? known
+  const regroupedTurns = groups.map((group, index) => {
+    const turnBefore = before[unchangedCount + index];
+    return turnBefore !== undefined && isSameList(turnBefore.entries, group)
+      ? turnBefore
       : turnOf(group);
   });
-  return [...before.slice(0, unchangedTurns), ...regrouped];
+  return [...before.slice(0, unchangedCount), ...regroupedTurns];
 }
 
 /** Returns the number of unchanged turns and the entry at which they end. */
 function unchangedPrefix(
-  received: readonly IMessageEntry[],
+  receivedEntries: readonly IMessageEntry[],
   before: readonly ITurn[]
 ): [turns: number, entries: number] {
-  let end = 0;
+  let endIndex = 0;
   for (const [index, { entries }] of before.entries()) {
-    const starts = end;
+    const startIndex = endIndex;
     for (const entry of entries) {
-      if (received[end] !== entry) {
+      if (receivedEntries[endIndex] !== entry) {
         // A message after a turn may have joined it, so the turn before is grouped again.
-        const last = before[index - 1]?.entries.length ?? 0;
-        return [Math.max(0, index - 1), starts - last];
+        const previousLength = before[index - 1]?.entries.length ?? 0;
+        return [Math.max(0, index - 1), startIndex - previousLength];
       }
-      end += 1;
+      endIndex += 1;
     }
   }
-  const last = before.at(-1)?.entries.length ?? 0;
-  return [Math.max(0, before.length - 1), end - last];
+  const lastTurnLength = before.at(-1)?.entries.length ?? 0;
+  return [Math.max(0, before.length - 1), endIndex - lastTurnLength];
 }
 
 /** Returns the text of a prompt; null if the message has no text of the user. */
@@ -82,17 +84,19 @@ export function promptText({ message }: IMessageEntry): string | null {
 }
 
 function turnOf(entries: IMessageEntry[]): ITurn {
-  const [first, ...rest] = entries;
-  const prompt = first === undefined ? null : promptText(first);
-  const info = first?.message.info;
-  const own = prompt === null ? entries : rest;
+  const [firstEntry, ...otherEntries] = entries;
+  const prompt = firstEntry === undefined ? null : promptText(firstEntry);
+  const info = firstEntry?.message.info;
+  const agentEntries = prompt === null ? entries : otherEntries;
   return {
-    key: first?.id ?? '',
+    key: firstEntry?.id ?? '',
     prompt,
     origin: info?.role === 'user' ? info.origin : undefined,
-    attached:
-      prompt === null ? [] : (first?.message.parts.filter(isStandalone) ?? []),
-    messages: own.map(({ message }) => message as Message),
+    attachments:
+      prompt === null
+        ? []
+        : (firstEntry?.message.parts.filter(isStandalone) ?? []),
+    messages: agentEntries.map(({ message }) => message as Message),
     entries
   };
 }

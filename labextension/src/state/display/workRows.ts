@@ -51,7 +51,7 @@ function isWorkLine(line: Line): boolean {
     case 'tool':
       return true;
     case 'retry':
-      return line.run?.ended === 'answered';
+      return line.run?.end === 'answered';
     default:
       return false;
   }
@@ -62,32 +62,34 @@ function isWorkLine(line: Line): boolean {
  *
  * While the turn is live its newest line keeps a row, so that nothing that is being read or watched moves.
  */
-export function foldWork(all: readonly Line[], live: boolean): Line[] {
-  const newest = live ? all.findLastIndex(({ kind }) => kind !== 'step') : -1;
-  const retriedKeys = retriedCalls(all);
+export function foldWork(lines: readonly Line[], isLive: boolean): Line[] {
+  const newestIndex = isLive
+    ? lines.findLastIndex(({ kind }) => kind !== 'step')
+    : -1;
+  const retriedKeys = retriedCallKeys(lines);
   const shownLines: Line[] = [];
   let run: Line[] = [];
-  let place = 0;
-  const close = () => {
+  let rowIndex = 0;
+  const closeRun = () => {
     if (needsRow(run)) {
-      shownLines.splice(place, 0, ...rowOf(run, retriedKeys));
+      shownLines.splice(rowIndex, 0, ...runRows(run, retriedKeys));
     }
     run = [];
   };
-  all.forEach((line, index) => {
+  lines.forEach((line, index) => {
     if (!isWorkLine(line)) {
-      close();
+      closeRun();
       shownLines.push(line);
-    } else if (index !== newest && isFolded(line, retriedKeys)) {
+    } else if (index !== newestIndex && isFolded(line, retriedKeys)) {
       if (run.every(({ kind }) => kind === 'step')) {
-        place = shownLines.length;
+        rowIndex = shownLines.length;
       }
       run.push(line);
     } else {
       shownLines.push(line);
     }
   });
-  close();
+  closeRun();
   return shownLines;
 }
 
@@ -98,7 +100,7 @@ export function thoughtSeconds(line: Line): number | null {
 }
 
 /** Returns the row of a run; a single line beside steps keeps its own row, unless it is a failure that was mended. */
-function rowOf(run: Line[], retriedKeys: ReadonlySet<string>): Line[] {
+function runRows(run: Line[], retriedKeys: ReadonlySet<string>): Line[] {
   const [first, ...others] = run.filter(({ kind }) => kind !== 'step');
   return first === undefined ||
     (others.length === 0 && !retriedKeys.has(first.key))
@@ -130,10 +132,10 @@ function isFolded(line: Line, retriedKeys: ReadonlySet<string>): boolean {
 }
 
 /** Returns the keys of failed calls after which one with the same aim succeeded. */
-function retriedCalls(all: readonly Line[]): ReadonlySet<string> {
+function retriedCallKeys(lines: readonly Line[]): ReadonlySet<string> {
   const succeededAims = new Set<string>();
   const retriedKeys = new Set<string>();
-  for (const line of all.toReversed()) {
+  for (const line of lines.toReversed()) {
     if (line.kind === 'tool') {
       const { status } = callOutcome(line.part);
       if (status === 'completed') {

@@ -9,7 +9,7 @@ import { visibleText } from '../text/visibleText';
 import type { ITranslations } from '../text/translations';
 
 /** A piece of the row's text; a name is drawn as code. */
-interface IWorkWord {
+interface ITextPiece {
   text: string;
   isName: boolean;
 }
@@ -21,64 +21,71 @@ const MAX_NAMES = 2;
 export function workWords(
   { lines }: Pick<IWorkRow, 'lines'>,
   words: ITranslations
-): IWorkWord[] {
+): ITextPiece[] {
   const calls = lines.flatMap(line =>
     line.kind === 'tool' ? [line.part] : []
   );
-  const successfulReads = (subject: ReadSubject) =>
-    calls.filter(part => succeeded(part) && readSubjectOf(part) === subject);
-  const variables = unique(successfulReads('variables').map(variableName));
-  const files = unique(successfulReads('files').map(callSubject));
-  const searches = successfulReads('searches').length;
-  const recalled = successfulReads('recalled').length;
-  const skills = unique(successfulReads('skills').map(callSubject));
-  const failures = calls.filter(part => !succeeded(part)).length;
-  const resends = lines.reduce(
-    (sum, line) => sum + (line.kind === 'retry' ? (line.run?.failed ?? 0) : 0),
+  const readCalls = (subject: ReadSubject) =>
+    calls.filter(part => hasSucceeded(part) && readSubjectOf(part) === subject);
+  const variableNames = unique(readCalls('variables').map(variableName));
+  const fileNames = unique(readCalls('files').map(callSubject));
+  const searchCount = readCalls('searches').length;
+  const recallCount = readCalls('recalled').length;
+  const skillNames = unique(readCalls('skills').map(callSubject));
+  const failureCount = calls.filter(part => !hasSucceeded(part)).length;
+  const resendCount = lines.reduce(
+    (sum, line) =>
+      sum + (line.kind === 'retry' ? (line.run?.failedCount ?? 0) : 0),
     0
   );
-  const lookedAt: IWorkWord[][] = [
+  const lookedAtPieces: ITextPiece[][] = [
     namesOrCount(
-      variables.filter(name => name !== ''),
+      variableNames.filter(name => name !== ''),
       count => words.__('%1 variables', count)
     ),
-    variables.includes('') ? plainPiece(words.__('the variables')) : [],
-    namesOrCount(files.map(baseName), count => words.__('%1 files', count), 1),
-    successfulReads('notebook').length > 0
-      ? plainPiece(words.__('the notebook'))
-      : []
+    variableNames.includes('') ? plainPiece(words.__('the variables')) : [],
+    namesOrCount(
+      fileNames.map(baseName),
+      count => words.__('%1 files', count),
+      1
+    ),
+    readCalls('notebook').length > 0 ? plainPiece(words.__('the notebook')) : []
   ].filter(pieces => pieces.length > 0);
-  const phrases: IWorkWord[][] = [
-    lookedAt.length > 0
+  const phrases: ITextPiece[][] = [
+    lookedAtPieces.length > 0
       ? [
           ...plainPiece(`${words.__('looked at')} `),
-          ...joinPieces(lookedAt, ', ')
+          ...joinPieces(lookedAtPieces, ', ')
         ]
       : [],
-    searches > 0
-      ? plainPiece(words._n('searched once', 'searched %1 times', searches))
+    searchCount > 0
+      ? plainPiece(words._n('searched once', 'searched %1 times', searchCount))
       : [],
-    recalled > 0
+    recallCount > 0
       ? plainPiece(
-          words._n('recalled an output', 'recalled %1 outputs', recalled)
+          words._n('recalled an output', 'recalled %1 outputs', recallCount)
         )
       : [],
-    successfulReads('todos').length > 0
+    readCalls('todos').length > 0
       ? plainPiece(words.__('wrote its todo list'))
       : [],
-    skills.length > 0
+    skillNames.length > 0
       ? [
           ...plainPiece(
-            `${words._n('used the skill', 'used the skills', skills.length)} `
+            `${words._n('used the skill', 'used the skills', skillNames.length)} `
           ),
-          ...joinPieces(skills.map(namePiece), ', ')
+          ...joinPieces(skillNames.map(namePiece), ', ')
         ]
       : [],
     plainPiece(thoughtText(lines, words)),
-    resends > 0
-      ? plainPiece(words._n('sent again once', 'sent again %1 times', resends))
+    resendCount > 0
+      ? plainPiece(
+          words._n('sent again once', 'sent again %1 times', resendCount)
+        )
       : [],
-    failures > 0 ? plainPiece(words.__('%1 failed, then mended', failures)) : []
+    failureCount > 0
+      ? plainPiece(words.__('%1 failed, then mended', failureCount))
+      : []
   ].filter(pieces => pieces.some(({ text }) => text !== ''));
   return joinPieces(phrases, ' · ');
 }
@@ -98,16 +105,16 @@ function thoughtText(lines: IWorkRow['lines'], words: ITranslations): string {
   if (thoughts.length === 0) {
     return '';
   }
-  const spent = thoughts.reduce(
+  const thoughtTime = thoughts.reduce(
     (sum, line) => sum + (thoughtSeconds(line) ?? 0),
     0
   );
-  return spent < 1
+  return thoughtTime < 1
     ? words.__('thought')
-    : words.__('thought %1', wholeDurationText(spent));
+    : words.__('thought %1', wholeDurationText(thoughtTime));
 }
 
-function succeeded(part: ToolPart): boolean {
+function hasSucceeded(part: ToolPart): boolean {
   return callOutcome(part).status === 'completed';
 }
 
@@ -130,26 +137,26 @@ function baseName(path: string): string {
 function namesOrCount(
   values: readonly string[],
   pluralText: (count: number) => string,
-  most = MAX_NAMES
-): IWorkWord[] {
-  return values.length > most
+  maxNames = MAX_NAMES
+): ITextPiece[] {
+  return values.length > maxNames
     ? plainPiece(pluralText(values.length))
     : joinPieces(values.map(namePiece), ', ');
 }
 
-function namePiece(text: string): IWorkWord[] {
+function namePiece(text: string): ITextPiece[] {
   return [{ text, isName: true }];
 }
 
-function plainPiece(text: string): IWorkWord[] {
+function plainPiece(text: string): ITextPiece[] {
   return [{ text, isName: false }];
 }
 
 function joinPieces(
-  pieces: readonly IWorkWord[][],
-  between: string
-): IWorkWord[] {
+  pieces: readonly ITextPiece[][],
+  separator: string
+): ITextPiece[] {
   return pieces.flatMap((piece, index) =>
-    index === 0 ? piece : [...plainPiece(between), ...piece]
+    index === 0 ? piece : [...plainPiece(separator), ...piece]
   );
 }

@@ -18,18 +18,18 @@ export interface ICallOutcome {
 }
 
 /** The error of a stopped call; it adds nothing to the state "stopped". */
-const ABORTED = 'Tool execution aborted';
+const ABORTED_ERROR = 'Tool execution aborted';
 /** Longest reason: it stands in the row of the call. */
-const REASON_CHARS = 240;
+const MAX_REASON_CHARS = 240;
 
-const LINES = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
-const SECTION = /^\[error\]$/gm;
-const NEXT = /^\[(?:images|shown to the user|interrupted)\]$/m;
-const ENDED =
+const LINE_BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+const ERROR_SECTION = /^\[error\]$/gm;
+const NEXT_SECTION = /^\[(?:images|shown to the user|interrupted)\]$/m;
+const COMMAND_END =
   /^\[((?:exit code|stopped after|ended by signal|ended in an unknown way)[^\]\n,:]*)/gm;
-const RAISED =
+const EXCEPTION_LINE =
   /^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning|Group)(?!\w)(?::|$)/;
-const LEAD = /^[\s|+-]+/;
+const LINE_LEAD = /^[\s|+-]+/;
 
 /** Refusers for which a call's row is complete; the error only repeats it in a sentence for the model. */
 const REFUSERS = new Set(['person', 'cancel', 'headless', 'rule', 'engine']);
@@ -54,7 +54,7 @@ export function callOutcome(
         ? {
             status: 'error',
             reason:
-              savedLine(metadata) ||
+              savedReason(metadata) ||
               failureLine(output, 'exit_code' in metadata)
           }
         : { status: 'completed', reason: '' };
@@ -62,12 +62,12 @@ export function callOutcome(
     case 'error': {
       const { error, metadata } = state;
       if (metadata.interrupted === true) {
-        const reason = error === ABORTED ? '' : lastLine(error);
+        const reason = error === ABORTED_ERROR ? '' : errorLine(error);
         return { status: 'stopped', reason };
       }
       const refusal = refusalOf(metadata, reply);
       return refusal === null
-        ? { status: 'error', reason: savedLine(metadata) || lastLine(error) }
+        ? { status: 'error', reason: savedReason(metadata) || errorLine(error) }
         : { status: 'refused', reason: '', refusal };
     }
     default:
@@ -88,35 +88,40 @@ function refusalOf(
 }
 
 /** Returns the reason that a saved call stores separately, since its output may be shortened. */
-function savedLine({ failure_line }: Record<string, unknown>): string {
+function savedReason({ failure_line }: Record<string, unknown>): string {
   return typeof failure_line === 'string' ? failure_line : '';
 }
 
 /** Returns the line of an error that says what happened: the last that names an exception, else the last one. */
-function lastLine(text: string): string {
+function errorLine(text: string): string {
   const lines = text
-    .split(LINES)
-    .map(line => line.replace(LEAD, '').trim())
+    .split(LINE_BREAK)
+    .map(line => line.replace(LINE_LEAD, '').trim())
     .filter(line => line !== '');
-  const raised = lines.findLast(line => RAISED.test(line));
-  return beginningOf(raised ?? lines.at(-1) ?? '', REASON_CHARS);
+  const exceptionLine = lines.findLast(line => EXCEPTION_LINE.test(line));
+  return beginningOf(exceptionLine ?? lines.at(-1) ?? '', MAX_REASON_CHARS);
 }
 
 /** Returns why a tool that returned had failed: how its command ended, or what its code raised. */
 function failureLine(output: string, isCommand: boolean): string {
-  const ended = isCommand ? [...output.matchAll(ENDED)].at(-1) : undefined;
-  if (ended !== undefined) {
-    const printed = output.slice(0, ended.index).trim();
-    const words = printed === '(no output)' ? '' : lastLine(printed);
+  const commandEnd = isCommand
+    ? [...output.matchAll(COMMAND_END)].at(-1)
+    : undefined;
+  if (commandEnd !== undefined) {
+    const printedText = output.slice(0, commandEnd.index).trim();
+    const printedReason =
+      printedText === '(no output)' ? '' : errorLine(printedText);
     return beginningOf(
-      [(ended[1] ?? '').trim(), words].filter(word => word !== '').join(': '),
-      REASON_CHARS
+      [(commandEnd[1] ?? '').trim(), printedReason]
+        .filter(word => word !== '')
+        .join(': '),
+      MAX_REASON_CHARS
     );
   }
-  const section = [...output.matchAll(SECTION)].at(-1);
-  const raised =
-    section === undefined
+  const errorSection = [...output.matchAll(ERROR_SECTION)].at(-1);
+  const errorText =
+    errorSection === undefined
       ? output
-      : output.slice(section.index + section[0].length);
-  return lastLine(raised.split(NEXT)[0] ?? '');
+      : output.slice(errorSection.index + errorSection[0].length);
+  return errorLine(errorText.split(NEXT_SECTION)[0] ?? '');
 }

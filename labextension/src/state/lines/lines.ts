@@ -74,7 +74,7 @@ export type Line =
       key: string;
       error: ErrorValue;
       /** How many attempts failed with this error, which is shown once. */
-      attempts: number;
+      attemptCount: number;
     };
 
 /** A row that opens to the lines that workRows folds into it. */
@@ -96,43 +96,43 @@ export function messageLines(
   messages: readonly Message[],
   firstStep = 1
 ): Line[] {
-  const result: Line[] = [];
-  let step = firstStep - 1;
+  const lines: Line[] = [];
+  let stepNumber = firstStep - 1;
   for (const { info, parts } of messages) {
     const retries = retriesOf(info, parts);
     if (info.role === 'assistant' && info.summary) {
-      addSummary(result, info, summaryText(parts));
+      addSummary(lines, info, summaryText(parts));
       for (const part of parts) {
         if (part.type === 'retry') {
-          result.push(...retryLine(part, retries));
+          lines.push(...attemptLines(part, retries));
         } else if (part.type === 'text' && isNotice(part)) {
-          result.push({ kind: 'notice', key: part.id, part });
+          lines.push({ kind: 'notice', key: part.id, part });
         }
       }
-      addError(result, info, retries);
+      addError(lines, info, retries);
       continue;
     }
     for (const part of parts) {
       if (part.type === 'step-finish') {
-        step += 1;
-        result.push({ kind: 'step', key: part.id, part, number: step });
+        stepNumber += 1;
+        lines.push({ kind: 'step', key: part.id, part, number: stepNumber });
         if (part.reason === 'length') {
-          result.push({ kind: 'cut', key: `${part.id}-cut`, part });
+          lines.push({ kind: 'cut', key: `${part.id}-cut`, part });
         }
         continue;
       }
       if (part.type === 'retry') {
-        result.push(...retryLine(part, retries));
+        lines.push(...attemptLines(part, retries));
         continue;
       }
       const line = partLine(part, info.role);
       if (line !== null) {
-        result.push(line);
+        lines.push(line);
       }
     }
-    addError(result, info, retries);
+    addError(lines, info, retries);
   }
-  return result;
+  return lines;
 }
 
 function retriesOf(info: Message['info'], parts: readonly Part[]): IRetryLines {
@@ -142,11 +142,14 @@ function retriesOf(info: Message['info'], parts: readonly Part[]): IRetryLines {
 }
 
 /** Returns the line of a failed attempt; none where the line of a later attempt, or of the error, includes it. */
-function retryLine(part: RetryPart, { merged, runs }: IRetryLines): Line[] {
+function attemptLines(
+  part: RetryPart,
+  { mergedIds, runs }: IRetryLines
+): Line[] {
   const run = runs.get(part.id);
-  return merged.has(part.id)
+  return mergedIds.has(part.id)
     ? []
-    : [{ kind: 'retry', key: run?.first ?? part.id, part, run }];
+    : [{ kind: 'retry', key: run?.firstId ?? part.id, part, run }];
 }
 
 function partLine(part: Exclude<Part, RetryPart>, role: string): Line | null {
@@ -188,9 +191,12 @@ function standaloneLine(part: StandalonePart): Line | null {
     : ({ kind: part.type, key: part.id, part } as StandaloneLine);
 }
 
-const KNOWN = new Set<string>(PART_TYPES);
+const KNOWN_PART_TYPES = new Set<string>(PART_TYPES);
 
-const NOT_STANDALONE: Record<Exclude<Part, StandalonePart>['type'], true> = {
+const NEIGHBOUR_PART_TYPES: Record<
+  Exclude<Part, StandalonePart>['type'],
+  true
+> = {
   compaction: true,
   reasoning: true,
   retry: true,
@@ -203,7 +209,9 @@ const NOT_STANDALONE: Record<Exclude<Part, StandalonePart>['type'], true> = {
 
 /** Returns whether a part is always a line of its own. */
 export function isStandalone(part: Part): part is StandalonePart {
-  return KNOWN.has(part.type) && !(part.type in NOT_STANDALONE);
+  return (
+    KNOWN_PART_TYPES.has(part.type) && !(part.type in NEIGHBOUR_PART_TYPES)
+  );
 }
 
 /** Returns whether a text is a notice to the user about a failure beside the answer. */
@@ -213,7 +221,7 @@ export function isNotice(part: TextPart): boolean {
 
 /** Adds the error that ended a message; its line includes earlier attempts that failed with the same error. */
 function addError(
-  result: Line[],
+  lines: Line[],
   info: Message['info'],
   { errorAttempts }: IRetryLines
 ): void {
@@ -221,19 +229,19 @@ function addError(
   if (error === undefined) {
     return;
   }
-  const last = result.at(-1);
-  const isSame =
-    last?.kind === 'error' &&
+  const lastLine = lines.at(-1);
+  const isSameError =
+    lastLine?.kind === 'error' &&
     error.type !== 'aborted' &&
-    last.error.message === error.message;
-  if (isSame) {
-    result.pop();
+    lastLine.error.message === error.message;
+  if (isSameError) {
+    lines.pop();
   }
-  result.push({
+  lines.push({
     kind: 'error',
     key: `${info.id}-error`,
     error,
-    attempts: errorAttempts + (isSame ? last.attempts : 0)
+    attemptCount: errorAttempts + (isSameError ? lastLine.attemptCount : 0)
   });
 }
 
@@ -242,29 +250,31 @@ function addError(
  * as there is nothing newer.
  */
 function summaryText(parts: readonly Part[]): string {
-  const texts = parts
+  const textParts = parts
     .filter(part => part.type === 'text')
     .filter(part => !isNotice(part))
     .filter(part => part.metadata?.failed_attempt === undefined);
-  const final = texts.filter(part => !part.ignored && part.text !== '');
-  return (final.length > 0 ? final : texts.slice(-1))
+  const finalParts = textParts.filter(
+    part => !part.ignored && part.text !== ''
+  );
+  return (finalParts.length > 0 ? finalParts : textParts.slice(-1))
     .map(part => part.text)
     .join('');
 }
 
 /** Adds a summary to its compaction's line; a cell that asked for it has no such line. */
 function addSummary(
-  result: Line[],
+  lines: Line[],
   info: AssistantMessage,
   summary: string
 ): void {
   const { id } = info;
   const state = compactionState(info);
-  const last = result.at(-1);
-  if (last?.kind === 'compaction' && last.summary === '') {
-    last.summary = summary;
-    last.state = state;
-    last.summaryId = id;
+  const lastLine = lines.at(-1);
+  if (lastLine?.kind === 'compaction' && lastLine.summary === '') {
+    lastLine.summary = summary;
+    lastLine.state = state;
+    lastLine.summaryId = id;
   } else if (summary !== '') {
     const part: CompactionPart = {
       id,
@@ -275,7 +285,7 @@ function addSummary(
       overflow: false,
       goes_on: false
     };
-    result.push({
+    lines.push({
       kind: 'compaction',
       key: id,
       part,

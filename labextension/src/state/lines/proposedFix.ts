@@ -5,20 +5,20 @@ import { isPython, wholeListing } from '../text/codeListing';
 
 export interface IProposedFix {
   /** The id of the cell that failed. */
-  cell: string;
+  cellId: string;
   /** Its execution count then. */
-  number: number | undefined;
+  executionCount: number | undefined;
   /** Its source when it failed. */
   source: string;
   /** The id of the part with the corrected cell. */
-  part: string;
+  partId: string;
   code: string;
   /** Whether little of the cell is left in it, so that it is hardly a correction. */
   isVeryDifferent: boolean;
 }
 
 /** The share of a cell's pairs of letters that a correction keeps; a listing with less is another code, or a piece. */
-const KEPT_SHARE = 0.5;
+const MIN_KEPT_SHARE = 0.5;
 
 /**
  * Returns the first Python listing of an answer that is much like the cell that failed, else its first one; null
@@ -28,34 +28,33 @@ export function proposedFix(
   prompt: readonly Part[],
   answer: readonly Message[]
 ): IProposedFix | null {
-  const cell = prompt.find(
+  const notebookPart = prompt.find(
     part => part.type === 'notebook' && part.about === 'error'
   );
-  const failed = cell?.type === 'notebook' ? cell.cells[0] : undefined;
-  if (failed?.cell_id === undefined || failed.source === undefined) {
+  const failedCell =
+    notebookPart?.type === 'notebook' ? notebookPart.cells[0] : undefined;
+  if (failedCell?.cell_id === undefined || failedCell.source === undefined) {
     return null;
   }
-  const { cell_id, number, source } = failed;
-  const listings = answer.flatMap(({ info, parts }) =>
+  const { cell_id, number, source } = failedCell;
+  const fixes = answer.flatMap(({ info, parts }) =>
     info.role !== 'assistant' || info.summary
       ? []
       : parts.flatMap(part =>
           part.type === 'text'
             ? pythonListings(part.text).map(code => ({
-                cell: cell_id,
-                number,
+                cellId: cell_id,
+                executionCount: number,
                 source,
-                part: part.id,
+                partId: part.id,
                 code,
-                isVeryDifferent: keptShare(source, code) < KEPT_SHARE
+                isVeryDifferent: keptShare(source, code) < MIN_KEPT_SHARE
               }))
             : []
         )
   );
   return (
-    listings.find(({ isVeryDifferent }) => !isVeryDifferent) ??
-    listings[0] ??
-    null
+    fixes.find(({ isVeryDifferent }) => !isVeryDifferent) ?? fixes[0] ?? null
   );
 }
 
@@ -68,12 +67,12 @@ function pythonListings(text: string): string[] {
 }
 
 /** Returns the share of the pairs of letters in one text that another has, too, without regard to spaces. */
-function keptShare(before: string, after: string): number {
+function keptShare(sourceBefore: string, sourceAfter: string): number {
   const afterCounts = new Map<string, number>();
-  for (const pair of letterPairs(after)) {
+  for (const pair of letterPairs(sourceAfter)) {
     afterCounts.set(pair, (afterCounts.get(pair) ?? 0) + 1);
   }
-  const beforePairs = letterPairs(before);
+  const beforePairs = letterPairs(sourceBefore);
   const commonPairs = beforePairs.filter(pair => {
     const remaining = afterCounts.get(pair) ?? 0;
     afterCounts.set(pair, remaining - 1);

@@ -8,8 +8,8 @@ import type {
 import { isObject, listOrEmpty, textOrEmpty } from '../../protocol/jsonValues';
 
 /** The tool that asks questions, and the one that keeps the todo list. */
-export const QUESTION = 'question';
-export const TODOWRITE = 'todowrite';
+export const QUESTION_TOOL = 'question';
+export const TODO_TOOL = 'todowrite';
 
 const STATUSES: readonly Todo['status'][] = [
   'pending',
@@ -29,7 +29,7 @@ export function questionsOf({ state }: ToolPart): Question[] {
       {
         question: value.question,
         header: textOrEmpty(value.header),
-        options: listOrEmpty(value.options).flatMap(readOption),
+        options: listOrEmpty(value.options).flatMap(questionOption),
         multiple: value.multiple === true
       }
     ];
@@ -41,8 +41,8 @@ export function answersOf({ state }: ToolPart): string[][] | null {
   if (state.status !== 'completed' || !Array.isArray(state.metadata.answers)) {
     return null;
   }
-  return state.metadata.answers.map(words =>
-    listOrEmpty(words).map(textOrEmpty)
+  return state.metadata.answers.map(answer =>
+    listOrEmpty(answer).map(textOrEmpty)
   );
 }
 
@@ -55,8 +55,9 @@ export function todosOf({ state }: ToolPart): Todo[] {
     return [
       {
         content: textOrEmpty(value.content),
-        status: STATUSES.find(known => known === value.status) ?? 'pending',
-        priority: PRIORITIES.find(known => known === value.priority) ?? 'medium'
+        status: STATUSES.find(status => status === value.status) ?? 'pending',
+        priority:
+          PRIORITIES.find(priority => priority === value.priority) ?? 'medium'
       }
     ];
   });
@@ -64,12 +65,14 @@ export function todosOf({ state }: ToolPart): Todo[] {
 
 /** Counts the completed items among those not cancelled. */
 export function todoProgress(todos: readonly Todo[]): {
-  done: number;
-  all: number;
+  doneCount: number;
+  activeCount: number;
 } {
-  const active = todos.filter(({ status }) => status !== 'cancelled');
-  const done = active.filter(({ status }) => status === 'completed').length;
-  return { done, all: active.length };
+  const activeTodos = todos.filter(({ status }) => status !== 'cancelled');
+  const doneCount = activeTodos.filter(
+    ({ status }) => status === 'completed'
+  ).length;
+  return { doneCount, activeCount: activeTodos.length };
 }
 
 /** Returns the item in progress, or else the next one. */
@@ -80,7 +83,7 @@ export function currentTodo(todos: readonly Todo[]): Todo | undefined {
   );
 }
 
-function readOption(value: unknown): QuestionOption[] {
+function questionOption(value: unknown): QuestionOption[] {
   return isObject(value) && typeof value.label === 'string'
     ? [{ label: value.label, description: textOrEmpty(value.description) }]
     : [];

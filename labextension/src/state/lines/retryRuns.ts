@@ -22,16 +22,16 @@ type RetryEnd = 'open' | 'answered' | 'failed' | 'stopped';
 /** Failed attempts in a row, each followed by a wait and another attempt. */
 export interface IRetryRun {
   /** The id of the first attempt's part. */
-  first: string;
+  firstId: string;
   /** Why they failed, without repetitions, in order. */
   reasons: readonly string[];
   /** How many attempts failed. */
-  failed: number;
+  failedCount: number;
   /** All waits together, in seconds; undefined where one is not known. */
-  waited: number | undefined;
+  waitedSeconds: number | undefined;
   /** When the newest wait ended, in milliseconds since 1970. */
-  until: number | undefined;
-  ended: RetryEnd;
+  waitEndMs: number | undefined;
+  end: RetryEnd;
 }
 
 /** Where the failed attempts of one message are shown. */
@@ -39,7 +39,7 @@ export interface IRetryLines {
   /** By the id of the last part of each run; an attempt that is in neither is a notice of its own. */
   runs: ReadonlyMap<string, IRetryRun>;
   /** Ids of the attempts that another line includes: the line of a later attempt, or of the error. */
-  merged: ReadonlySet<string>;
+  mergedIds: ReadonlySet<string>;
   /** How many attempts failed with the error that ended the message. */
   errorAttempts: number;
 }
@@ -51,37 +51,43 @@ export function retryLines(
   isOver: boolean
 ): IRetryLines {
   const runs = new Map<string, IRetryRun>();
-  const merged = new Set<string>();
-  const finished = parts.findLastIndex(({ type }) => type === 'step-finish');
-  let run: RetryPart[] = [];
+  const mergedIds = new Set<string>();
+  const stepEndIndex = parts.findLastIndex(
+    ({ type }) => type === 'step-finish'
+  );
+  let attempts: RetryPart[] = [];
   let errorAttempts = 1;
   const closeRun = (ended: RetryEnd) => {
-    const last = run.at(-1);
+    const last = attempts.at(-1);
     if (last !== undefined) {
-      runs.set(last.id, runOf(run, ended));
-      run.slice(0, -1).forEach(({ id }) => merged.add(id));
-      run = [];
+      runs.set(last.id, runOf(attempts, ended));
+      attempts.slice(0, -1).forEach(({ id }) => mergedIds.add(id));
+      attempts = [];
     }
   };
-  parts.forEach((part, at) => {
+  parts.forEach((part, index) => {
     if (part.type === 'retry' && !isFallback(part)) {
-      run.push(part);
+      attempts.push(part);
     } else if (!isOfFailedAttempt(part)) {
       closeRun(
-        error === undefined || finished >= at ? 'answered' : endByError(error)
+        error === undefined || stepEndIndex >= index
+          ? 'answered'
+          : endByError(error)
       );
     }
   });
-  const isSame = run.every(attempt => attempt.error.message === error?.message);
-  if (run.length > 0 && isSame) {
-    errorAttempts += run.length;
-    run.forEach(({ id }) => merged.add(id));
+  const hasSameError = attempts.every(
+    attempt => attempt.error.message === error?.message
+  );
+  if (attempts.length > 0 && hasSameError) {
+    errorAttempts += attempts.length;
+    attempts.forEach(({ id }) => mergedIds.add(id));
   } else {
     closeRun(
       error !== undefined ? endByError(error) : isOver ? 'answered' : 'open'
     );
   }
-  return { runs, merged, errorAttempts };
+  return { runs, mergedIds, errorAttempts };
 }
 
 /** Returns the attempts at the end of an answer of which none was answered yet; undefined if there are none. */
@@ -92,13 +98,13 @@ export function openRun(messages: readonly Message[]): IRetryRun | undefined {
   }
   const isOver = info.time.completed !== undefined;
   const { runs } = retryLines(parts, info.error, isOver);
-  return [...runs.values()].find(({ ended }) => ended === 'open');
+  return [...runs.values()].find(({ end }) => end === 'open');
 }
 
 /** Returns a run in one line: its reasons, how often it failed and how it ended. */
 export function retryWords(run: IRetryRun, words: ITranslations): string {
-  const { ended, failed, waited } = run;
-  return `${reasonWords(run, words)} ${endWords(ended, failed, waited, words)}`;
+  const { end, failedCount, waitedSeconds } = run;
+  return `${reasonWords(run, words)} ${endWords(end, failedCount, waitedSeconds, words)}`;
 }
 
 /** Returns why the attempts of a run failed, each reason once. */
@@ -109,11 +115,11 @@ export function reasonWords(
   const sentences = [...new Set(reasons.map(retryReason).map(asSentence))].map(
     (text, index, all) => withoutServer(text, all[index - 1])
   );
-  const unnamed = sentences.length - MAX_REASONS;
+  const unnamedCount = sentences.length - MAX_REASONS;
   return [
     sentences.slice(0, MAX_REASONS).join(` ${words.__('Then:')} `),
-    unnamed > 0
-      ? words._n('And another reason.', 'And %1 other reasons.', unnamed)
+    unnamedCount > 0
+      ? words._n('And another reason.', 'And %1 other reasons.', unnamedCount)
       : ''
   ]
     .filter(piece => piece !== '')
@@ -121,10 +127,10 @@ export function reasonWords(
 }
 
 /** Returns a reason without the server that the reason before it names. */
-function withoutServer(reason: string, before = ''): string {
-  const server = /^\S+ answered /.exec(reason)?.[0];
-  return server !== undefined && before.startsWith(server)
-    ? reason.slice(server.length)
+function withoutServer(reason: string, reasonBefore = ''): string {
+  const serverPrefix = /^\S+ answered /.exec(reason)?.[0];
+  return serverPrefix !== undefined && reasonBefore.startsWith(serverPrefix)
+    ? reason.slice(serverPrefix.length)
     : reason;
 }
 
@@ -154,25 +160,25 @@ function endWords(
 }
 
 function asSentence(reason: string): string {
-  const words = reason.trim();
-  return /[.!?…]$/.test(words) ? words : `${words}.`;
+  const text = reason.trim();
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-function runOf(parts: readonly RetryPart[], ended: RetryEnd): IRetryRun {
-  const waits = parts.map(({ time: { end, start } }) =>
+function runOf(attempts: readonly RetryPart[], end: RetryEnd): IRetryRun {
+  const waits = attempts.map(({ time: { end, start } }) =>
     end === undefined ? undefined : end - start
   );
   const knownWaits = waits.filter(wait => wait !== undefined);
   return {
-    first: parts[0]?.id ?? '',
-    reasons: [...new Set(parts.map(({ error }) => error.message))],
-    failed: parts.length,
-    waited:
+    firstId: attempts[0]?.id ?? '',
+    reasons: [...new Set(attempts.map(({ error }) => error.message))],
+    failedCount: attempts.length,
+    waitedSeconds:
       knownWaits.length === waits.length
         ? knownWaits.reduce((sum, wait) => sum + wait, 0) / 1000
         : undefined,
-    until: parts.at(-1)?.time.end,
-    ended
+    waitEndMs: attempts.at(-1)?.time.end,
+    end
   };
 }
 

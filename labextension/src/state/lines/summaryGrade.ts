@@ -6,29 +6,29 @@ import { oneLine } from '../text/oneLine';
 export interface IGradedKind {
   /** Such as `paths`. */
   readonly kind: string;
-  readonly found: number;
-  readonly lost: number;
+  readonly foundCount: number;
+  readonly lostCount: number;
   /** Some of the lost ones, those first that are likely to be needed. */
   readonly names: readonly string[];
   /** The number of names, from the first, that are likely to be needed. */
-  readonly likely: number;
+  readonly likelyCount: number;
 }
 
 const MAX_NAME_CHARS = 200;
 
 /** Returns the kinds of names that a summary covers; empty where the decision holds no grade. */
 export function gradeOf({ numbers }: Decision): readonly IGradedKind[] {
-  const recorded: unknown = numbers.retention;
-  if (!isObject(recorded)) {
+  const recordedGrades: unknown = numbers.retention;
+  if (!isObject(recordedGrades)) {
     return [];
   }
-  const graded: IGradedKind[] = [];
-  for (const [kind, grade] of Object.entries(recorded)) {
-    if (isObject(grade) && countOf(grade.found) > 0) {
-      graded.push({
+  const gradedKinds: IGradedKind[] = [];
+  for (const [kind, grade] of Object.entries(recordedGrades)) {
+    if (isObject(grade) && countOrZero(grade.found) > 0) {
+      gradedKinds.push({
         kind: oneLine(kind),
-        found: countOf(grade.found),
-        lost: Math.min(countOf(grade.lost), countOf(grade.found)),
+        foundCount: countOrZero(grade.found),
+        lostCount: Math.min(countOrZero(grade.lost), countOrZero(grade.found)),
         names: [
           ...new Set(
             listOrEmpty(grade.names)
@@ -36,28 +36,30 @@ export function gradeOf({ numbers }: Decision): readonly IGradedKind[] {
               .map(name => oneLine(name.slice(0, MAX_NAME_CHARS)))
           )
         ],
-        likely: countOf(grade.likely)
+        likelyCount: countOrZero(grade.likely)
       });
     }
   }
-  return graded;
+  return gradedKinds;
 }
 
-function countOf(value: unknown): number {
+function countOrZero(value: unknown): number {
   return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
 
 /** Returns what stays as it is beside a summary: turns and their tokens, and parts that a person pinned. */
-export function keptBeside({ numbers }: Decision): {
+export function keptCounts({ numbers }: Decision): {
   turns: number;
   tokens: number;
   pinned: number;
 } {
-  const recorded: unknown = numbers.kept;
-  const { turns, tokens, pinned } = isObject(recorded) ? recorded : {};
+  const recordedCounts: unknown = numbers.kept;
+  const { turns, tokens, pinned } = isObject(recordedCounts)
+    ? recordedCounts
+    : {};
   return {
-    turns: countOf(turns),
-    tokens: countOf(tokens),
-    pinned: countOf(pinned)
+    turns: countOrZero(turns),
+    tokens: countOrZero(tokens),
+    pinned: countOrZero(pinned)
   };
 }

@@ -12,7 +12,7 @@ import { unknownKind } from '../../protocol/unknownKind';
 import { visibleText } from '../text/visibleText';
 
 /** Inputs that name the subject of a call; the first one present is used. */
-const SUBJECTS = [
+const SUBJECT_INPUTS = [
   'code',
   'command',
   'path',
@@ -26,10 +26,10 @@ const SUBJECTS = [
 ];
 
 /** The end of a diff that is kept in part: see tools/files/write_tools.py. */
-const CUT = '\n(cut here)\n';
+const CUT_MARK = '\n(cut here)\n';
 
 /** The head of a hunk: lines before and after; 1 where none is given. */
-const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+const HUNK_HEAD = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
 /** Properties of a built-in tool; other tools have none of them. */
 interface IToolKind {
@@ -49,26 +49,26 @@ const TOOL_KINDS: Partial<Record<string, IToolKind>> = {
   webfetch: { readsImages: true }
 };
 
-const PLAIN: IToolKind = {};
+const OTHER_TOOL: IToolKind = {};
 
 /** Returns the properties of a tool. */
 export function toolKind(tool: string): IToolKind {
-  return TOOL_KINDS[tool] ?? PLAIN;
+  return TOOL_KINDS[tool] ?? OTHER_TOOL;
 }
 
 /** Returns the tool's own title, else the most informative input, on one line. */
 export function callSubject(part: ToolPart): string {
   const { state } = part;
   const title = 'title' in state ? (state.title ?? '') : '';
-  const described = SUBJECTS.map(name => state.input[name]).find(
+  const subjectInput = SUBJECT_INPUTS.map(name => state.input[name]).find(
     value => typeof value === 'string' && value.trim() !== ''
   );
   const text =
-    title !== '' ? title : typeof described === 'string' ? described : '';
-  return visibleText(oneLine(text));
+    title !== '' ? title : typeof subjectInput === 'string' ? subjectInput : '';
+  return visibleText(firstLine(text));
 }
 
-function oneLine(text: string): string {
+function firstLine(text: string): string {
   const [first = '', ...rest] = text.trim().split('\n');
   return rest.length > 0 ? `${first} …` : first;
 }
@@ -92,30 +92,30 @@ export function callInput(part: ToolPart): { text: string; language: string } {
 }
 
 /** Returns how many lines a call's diff adds and removes, as "+9 −2"; empty without a whole diff. */
-export function changedLines({ state }: ToolPart): string {
+export function changedLineCounts({ state }: ToolPart): string {
   const diff = 'metadata' in state ? state.metadata.diff : undefined;
   if (
     state.status !== 'completed' ||
     typeof diff !== 'string' ||
-    diff.endsWith(CUT)
+    diff.endsWith(CUT_MARK)
   ) {
     return '';
   }
   const lineCounts = { '+': 0, '-': 0 };
-  let [before, after] = [0, 0];
+  let [linesBefore, linesAfter] = [0, 0];
   for (const line of diff.split('\n')) {
-    const hunk = HUNK.exec(line);
-    if (before + after <= 0 && hunk !== null) {
-      before = Number(hunk[1] ?? 1);
-      after = Number(hunk[2] ?? 1);
-    } else if (before + after > 0 && !line.startsWith('\\')) {
+    const hunk = HUNK_HEAD.exec(line);
+    if (linesBefore + linesAfter <= 0 && hunk !== null) {
+      linesBefore = Number(hunk[1] ?? 1);
+      linesAfter = Number(hunk[2] ?? 1);
+    } else if (linesBefore + linesAfter > 0 && !line.startsWith('\\')) {
       lineCounts['+'] += line.startsWith('+') ? 1 : 0;
       lineCounts['-'] += line.startsWith('-') ? 1 : 0;
-      before -= line.startsWith('+') ? 0 : 1;
-      after -= line.startsWith('-') ? 0 : 1;
+      linesBefore -= line.startsWith('+') ? 0 : 1;
+      linesAfter -= line.startsWith('-') ? 0 : 1;
     }
   }
-  return lineNumbers(lineCounts['+'], lineCounts['-']);
+  return lineCountsText(lineCounts['+'], lineCounts['-']);
 }
 
 /** Returns whether the row of one call already shows all changes of a turn to files. */
@@ -123,46 +123,50 @@ export function isCoveredByCall(
   changes: readonly FileDiff[],
   messages: readonly Message[]
 ): boolean {
-  const [change, ...others] = changes;
-  const [call, ...more] = messages
+  const [change, ...otherChanges] = changes;
+  const [changingCall, ...otherCalls] = messages
     .flatMap(({ parts }) => parts.filter(part => part.type === 'tool'))
-    .filter(part => changedLines(part) !== '');
+    .filter(part => changedLineCounts(part) !== '');
   return (
     change !== undefined &&
-    call !== undefined &&
-    others.length + more.length === 0 &&
+    changingCall !== undefined &&
+    otherChanges.length + otherCalls.length === 0 &&
     change.note === undefined &&
-    callSubject(call) === visibleText(change.file) &&
-    changedLines(call) === lineNumbers(change.additions, change.deletions)
+    callSubject(changingCall) === visibleText(change.file) &&
+    changedLineCounts(changingCall) ===
+      lineCountsText(change.additions, change.deletions)
   );
 }
 
-function lineNumbers(added: number, removed: number): string {
-  return [added > 0 ? `+${added}` : '', removed > 0 ? `−${removed}` : '']
+function lineCountsText(addedCount: number, removedCount: number): string {
+  return [
+    addedCount > 0 ? `+${addedCount}` : '',
+    removedCount > 0 ? `−${removedCount}` : ''
+  ]
     .filter(piece => piece !== '')
     .join(' ');
 }
 
 /** Returns the exact input of a question: its code, and whatever else it holds. */
-export function askedInput({ input: askInput, tool = '' }: Ask): {
+export function questionInput({ input: askInput, tool = '' }: Ask): {
   text: string;
   language: string;
-  rest: string;
+  otherInputs: string;
 } {
   const [name = '', language = ''] = toolKind(tool).code ?? [];
-  const { [name]: code, ...others } = askInput;
+  const { [name]: code, ...otherInputs } = askInput;
   if (typeof code !== 'string') {
     return {
       text: JSON.stringify(askInput, null, 2),
       language: 'json',
-      rest: ''
+      otherInputs: ''
     };
   }
-  const more = Object.keys(others).length > 0;
+  const hasOthers = Object.keys(otherInputs).length > 0;
   return {
     text: code,
     language,
-    rest: more ? JSON.stringify(others, null, 2) : ''
+    otherInputs: hasOthers ? JSON.stringify(otherInputs, null, 2) : ''
   };
 }
 
@@ -174,12 +178,12 @@ export function callOutput({ state, tool }: ToolPart): string {
       return isSubagent ? subagentAnswer(state.output) : state.output;
     case 'error': {
       // The card of a subagent's call lists the subagent's calls instead.
-      const printed = isSubagent ? '' : state.metadata.output;
-      return typeof printed === 'string' ? printed : '';
+      const printedText = isSubagent ? '' : state.metadata.output;
+      return typeof printedText === 'string' ? printedText : '';
     }
     case 'running': {
-      const partial = state.metadata.output;
-      return typeof partial === 'string' ? partial : '';
+      const partialOutput = state.metadata.output;
+      return typeof partialOutput === 'string' ? partialOutput : '';
     }
     case 'pending':
       return '';

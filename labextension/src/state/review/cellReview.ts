@@ -18,13 +18,13 @@ export interface IReviewedChange {
   /** Tells it apart from every other change of its session. */
   key: string;
   /** Id of the message with the call. */
-  message: string;
+  messageId: string;
   /** Id of the call. */
-  call: string;
+  callId: string;
   /** Its number among the changes of the call, from 0. */
   index: number;
   /** How many changes the call has. */
-  count: number;
+  callChangeCount: number;
   change: MadeChange;
   /** The open question whether it may be made; only of a proposed change. */
   ask?: Ask;
@@ -34,23 +34,23 @@ export interface IReviewedChange {
 export interface ICellReview {
   /** That of the newest change. */
   key: string;
-  cell: string;
+  cellId: string;
   changes: readonly IReviewedChange[];
   state: 'proposed' | 'open';
   isInserted: boolean;
   isDeleted: boolean;
   isMoved: boolean;
   /** The source before the first change; empty for an inserted cell. */
-  before: string;
+  sourceBefore: string;
   /** The source after the last change; that before for a cell that is moved or deleted. */
-  now: string;
+  sourceAfter: string;
   kind: MadeChange['kind'];
   /** The number beside the cell, where it had one. */
-  number?: number;
+  executionCount?: number;
   /** Of an inserted or moved cell: the cell above its new place; of a deleted one, above the old place. */
-  after: string | null;
+  cellAbove: string | null;
   /** Of a moved cell: the cell above its old place; undefined where that is not known. */
-  wasAfter?: string | null;
+  oldCellAbove?: string | null;
 }
 
 const ACTIONS: readonly unknown[] = ['insert', 'edit', 'move', 'delete'];
@@ -59,13 +59,13 @@ const KINDS: readonly unknown[] = ['code', 'markdown', 'raw'];
 
 /** Returns the changes of cells in a call's metadata; what is none is left out, since a saved answer is anybody's text. */
 function madeChanges({ state }: ToolPart): readonly MadeChange[] {
-  const cells = 'metadata' in state ? state.metadata.cells : undefined;
-  return Array.isArray(cells) ? changesInList(cells) : NONE;
+  const changes = 'metadata' in state ? state.metadata.cells : undefined;
+  return Array.isArray(changes) ? changesInList(changes) : NO_CHANGES;
 }
 
 // The same metadata, and each change in it, gives the same objects.
 const changesInList = oncePerObject((cells: unknown[]) =>
-  cells.every(isMadeChange) ? cells.map(withDefaults) : NONE
+  cells.every(isMadeChange) ? cells.map(withDefaults) : NO_CHANGES
 );
 
 const withDefaults = oncePerObject((change: MadeChange): MadeChange => ({
@@ -73,7 +73,7 @@ const withDefaults = oncePerObject((change: MadeChange): MadeChange => ({
   ...change
 }));
 
-const NONE: readonly MadeChange[] = [];
+const NO_CHANGES: readonly MadeChange[] = [];
 
 const DEFAULTS = {
   kind: 'code',
@@ -89,7 +89,7 @@ function isMadeChange(value: unknown): value is MadeChange {
     return false;
   }
   const fields = value as Record<string, unknown>;
-  const isText = (field: unknown) =>
+  const isTextOrNone = (field: unknown) =>
     field === undefined || field === null || typeof field === 'string';
   return (
     ACTIONS.includes(fields.action) &&
@@ -103,7 +103,7 @@ function isMadeChange(value: unknown): value is MadeChange {
       fields.new,
       fields.by,
       fields.reason
-    ].every(isText) &&
+    ].every(isTextOrNone) &&
     (fields.number === undefined ||
       fields.number === null ||
       typeof fields.number === 'number')
@@ -126,15 +126,15 @@ export const changesOfMessage = oncePerObject(
 /** Returns the changes of one call, in their order. */
 export function changesOfCall(
   part: ToolPart,
-  message: string
+  messageId: string
 ): readonly IReviewedChange[] {
   const changes = madeChanges(part);
   return changes.map((change, index) => ({
     key: `${part.call_id}:${index}`,
-    message,
-    call: part.call_id,
+    messageId,
+    callId: part.call_id,
     index,
-    count: changes.length,
+    callChangeCount: changes.length,
     change
   }));
 }
@@ -149,7 +149,7 @@ export function undecidedChanges(
       isToBeLookedAt(reviewed.change)
         ? [reviewed]
         : reviewed.change.state === 'proposed'
-          ? withQuestion(reviewed, asks)
+          ? withOpenQuestion(reviewed, asks)
           : []
     )
   );
@@ -161,11 +161,11 @@ export function isToBeLookedAt({ state, undone }: MadeChange): boolean {
 }
 
 /** A proposal without its question was just answered, or its turn was stopped. */
-function withQuestion(
+function withOpenQuestion(
   reviewed: IReviewedChange,
   asks: readonly Ask[]
 ): IReviewedChange[] {
-  const ask = asks.find(({ call_id }) => call_id === reviewed.call);
+  const ask = asks.find(({ call_id }) => call_id === reviewed.callId);
   return ask === undefined ? [] : [{ ...reviewed, ask }];
 }
 
@@ -173,13 +173,13 @@ function withQuestion(
 export function reviewsByCell(
   changes: readonly IReviewedChange[]
 ): readonly ICellReview[] {
-  const cells = new Map<string, IReviewedChange[]>();
+  const changesByCell = new Map<string, IReviewedChange[]>();
   for (const reviewed of changes) {
     const { cell } = reviewed.change;
-    const group = cells.get(cell) ?? [];
+    const group = changesByCell.get(cell) ?? [];
     const isNewState =
       group[0] !== undefined && group[0].change.state !== reviewed.change.state;
-    cells.set(
+    changesByCell.set(
       cell,
       !isNewState
         ? [...group, reviewed]
@@ -188,72 +188,77 @@ export function reviewsByCell(
           : group
     );
   }
-  return [...cells.values()].map(reviewOfCell);
+  return [...changesByCell.values()].map(reviewOfCell);
 }
 
 function reviewOfCell(changes: readonly IReviewedChange[]): ICellReview {
-  const [first] = changes;
-  const last = changes.at(-1);
-  if (first === undefined || last === undefined) {
+  const [firstChange] = changes;
+  const lastChange = changes.at(-1);
+  if (firstChange === undefined || lastChange === undefined) {
     throw new Error('A review of a cell has at least one change.');
   }
-  const has = (action: MadeChange['action']) =>
+  const hasAction = (action: MadeChange['action']) =>
     changes.some(({ change }) => change.action === action);
-  const isInserted = has('insert');
-  const before = isInserted ? '' : (first.change.old ?? '');
-  const placed = changes.findLast(({ change }) =>
+  const isInserted = hasAction('insert');
+  const sourceBefore = isInserted ? '' : (firstChange.change.old ?? '');
+  const placingChange = changes.findLast(({ change }) =>
     ['insert', 'move', 'delete'].includes(change.action)
   )?.change;
-  const moved = changes.find(({ change }) => change.action === 'move')?.change;
+  const firstMove = changes.find(
+    ({ change }) => change.action === 'move'
+  )?.change;
   return {
-    key: last.key,
-    cell: last.change.cell,
+    key: lastChange.key,
+    cellId: lastChange.change.cell,
     changes,
-    state: last.change.state === 'proposed' ? 'proposed' : 'open',
+    state: lastChange.change.state === 'proposed' ? 'proposed' : 'open',
     isInserted,
-    isDeleted: has('delete'),
-    isMoved: moved !== undefined,
-    before,
-    now:
+    isDeleted: hasAction('delete'),
+    isMoved: firstMove !== undefined,
+    sourceBefore,
+    sourceAfter:
       changes.findLast(({ change }) => typeof change.new === 'string')?.change
-        .new ?? before,
-    kind: last.change.kind,
-    ...(typeof first.change.number === 'number'
-      ? { number: first.change.number }
+        .new ?? sourceBefore,
+    kind: lastChange.change.kind,
+    ...(typeof firstChange.change.number === 'number'
+      ? { executionCount: firstChange.change.number }
       : {}),
-    after:
-      (placed?.action === 'delete' ? placed.was_after : placed?.after) ?? null,
-    ...(moved === undefined || moved.state === 'proposed'
+    cellAbove:
+      (placingChange?.action === 'delete'
+        ? placingChange.was_after
+        : placingChange?.after) ?? null,
+    ...(firstMove === undefined || firstMove.state === 'proposed'
       ? {}
-      : { wasAfter: moved.was_after ?? null })
+      : { oldCellAbove: firstMove.was_after ?? null })
   };
 }
 
 /** Returns reviews, with the object of before for each that is about the same: what was drawn of it then still holds. */
-export function sameReviews(
+export function reviewsKeepingObjects(
   reviews: readonly ICellReview[],
   before: readonly ICellReview[]
 ): readonly ICellReview[] {
-  const known = new Map(before.map(review => [review.key, review]));
+  const reviewsBefore = new Map(before.map(review => [review.key, review]));
   return reviews.map(review => {
-    const old = known.get(review.key);
-    return old !== undefined && isSame(old.changes, review.changes)
-      ? old
+    const reviewBefore = reviewsBefore.get(review.key);
+    return reviewBefore !== undefined &&
+      isSameChanges(reviewBefore.changes, review.changes)
+      ? reviewBefore
       : review;
   });
 }
 
-function isSame(
+function isSameChanges(
   before: readonly IReviewedChange[],
   now: readonly IReviewedChange[]
 ): boolean {
   return (
     before.length === now.length &&
     now.every(
-      ({ ask, change, count }, index) =>
+      ({ ask, change, callChangeCount }, index) =>
         before[index]?.change === change &&
         before[index].ask === ask &&
-        before[index].count === count
+        before[index].callChangeCount === callChangeCount
     )
   );
 }

@@ -5,7 +5,7 @@ import { visibleText } from '../text/visibleText';
 import type { ICellReview } from './cellReview';
 
 /** Characters of a source that name a cell without a number. */
-const NAME_CHARS = 40;
+const MAX_NAME_CHARS = 40;
 
 /** Returns what is to happen or happened to a cell, in one word for the row of a list. */
 export function actionWord(
@@ -27,23 +27,23 @@ export function actionWord(
 
 /** Returns the name of a cell: its number, else the beginning of its source. */
 export function cellName(
-  { number, old, new: now }: Pick<MadeChange, 'number' | 'old' | 'new'>,
+  { number, old, new: newSource }: Pick<MadeChange, 'number' | 'old' | 'new'>,
   words: ITranslations
 ): string {
   if (typeof number === 'number') {
     return words.__('cell %1', number);
   }
-  const line = `${now ?? ''}\n${old ?? ''}`
+  const firstLine = `${newSource ?? ''}\n${old ?? ''}`
     .split('\n', 200)
     .find(piece => piece.trim() !== '');
-  if (line === undefined) {
+  if (firstLine === undefined) {
     return words.__('an empty cell');
   }
   const characters = Array.from(
-    visibleText(line.trim().slice(0, 2 * NAME_CHARS))
+    visibleText(firstLine.trim().slice(0, 2 * MAX_NAME_CHARS))
   );
-  return characters.length > NAME_CHARS
-    ? `${characters.slice(0, NAME_CHARS).join('')}…`
+  return characters.length > MAX_NAME_CHARS
+    ? `${characters.slice(0, MAX_NAME_CHARS).join('')}…`
     : characters.join('');
 }
 
@@ -54,11 +54,16 @@ export function reviewTitle(
     isInserted,
     isMoved,
     state,
-    before,
-    now
+    sourceBefore,
+    sourceAfter
   }: Pick<
     ICellReview,
-    'isDeleted' | 'isInserted' | 'isMoved' | 'state' | 'before' | 'now'
+    | 'isDeleted'
+    | 'isInserted'
+    | 'isMoved'
+    | 'state'
+    | 'sourceBefore'
+    | 'sourceAfter'
   >,
   words: ITranslations
 ): string {
@@ -73,7 +78,7 @@ export function reviewTitle(
       ? words.__('The agent inserted this cell')
       : words.__('The agent wants to insert this cell');
   }
-  if (isMoved && before === now) {
+  if (isMoved && sourceBefore === sourceAfter) {
     return isMade
       ? words.__('The agent moved this cell')
       : words.__('The agent wants to move this cell');

@@ -8,7 +8,7 @@ import { ReadableValue } from '../store/readableValue';
 
 type CellDecisions = ReadonlyMap<number, CellDecision>;
 
-const NONE: CellDecisions = new Map();
+const NO_DECISIONS: CellDecisions = new Map();
 
 /** How a question is answered. */
 interface ICellsReply {
@@ -21,38 +21,38 @@ class PendingDecisions extends ReadableValue<
   ReadonlyMap<string, CellDecisions>
 > {
   /** Returns the decisions about the changes of a question, by their number. */
-  of(ask: string): CellDecisions {
-    return this.getSnapshot().get(ask) ?? NONE;
+  decisionsOf(askId: string): CellDecisions {
+    return this.getSnapshot().get(askId) ?? NO_DECISIONS;
   }
 
-  decide(ask: string, decisions: readonly CellDecision[]): CellDecisions {
-    const decided = new Map(this.of(ask));
+  decide(askId: string, decisions: readonly CellDecision[]): CellDecisions {
+    const decisionsByIndex = new Map(this.decisionsOf(askId));
     decisions.forEach(decision => {
-      decided.set(decision.index, decision);
+      decisionsByIndex.set(decision.index, decision);
     });
-    this._update(ask, decided);
-    return decided;
+    this._update(askId, decisionsByIndex);
+    return decisionsByIndex;
   }
 
   /** Takes the decision about a change back. */
-  takeBack(ask: string, index: number): void {
-    const decided = new Map(this.of(ask));
-    decided.delete(index);
-    this._update(ask, decided);
+  takeBack(askId: string, index: number): void {
+    const decisionsByIndex = new Map(this.decisionsOf(askId));
+    decisionsByIndex.delete(index);
+    this._update(askId, decisionsByIndex);
   }
 
-  forget(ask: string): void {
-    this._update(ask, NONE);
+  forget(askId: string): void {
+    this._update(askId, NO_DECISIONS);
   }
 
-  private _update(ask: string, decisions: CellDecisions): void {
-    const value = new Map(this.getSnapshot());
+  private _update(askId: string, decisions: CellDecisions): void {
+    const decisionsByAsk = new Map(this.getSnapshot());
     if (decisions.size === 0) {
-      value.delete(ask);
+      decisionsByAsk.delete(askId);
     } else {
-      value.set(ask, decisions);
+      decisionsByAsk.set(askId, decisions);
     }
-    this.set(value);
+    this.set(decisionsByAsk);
   }
 }
 
@@ -61,20 +61,24 @@ export const pendingDecisions = new PendingDecisions(new Map());
 
 /** Returns the reply to a question about so many changes; null while some are undecided. */
 export function replyOf(
-  count: number,
+  changeCount: number,
   decisions: CellDecisions
 ): ICellsReply | null {
-  const decided = [...decisions.values()].sort(
+  const sortedDecisions = [...decisions.values()].sort(
     (left, right) => left.index - right.index
   );
-  if (decided.length < count) {
+  if (sortedDecisions.length < changeCount) {
     return null;
   }
-  if (decided.every(({ accept, source }) => accept && source === undefined)) {
+  if (
+    sortedDecisions.every(
+      ({ accept, source }) => accept && source === undefined
+    )
+  ) {
     return { answer: 'once' };
   }
   // Without any reason a rejection of everything ends the turn, as one of every other question does.
-  return decided.every(({ accept, reason }) => !accept && reason === '')
+  return sortedDecisions.every(({ accept, reason }) => !accept && reason === '')
     ? { answer: 'reject' }
-    : { answer: 'once', cells: decided };
+    : { answer: 'once', cells: sortedDecisions };
 }

@@ -10,13 +10,13 @@ export class ReviewNumbers extends ReadableValue<ReadonlyMap<string, number>> {
 
   /** Numbers reviews; readers are told if that changes anything. */
   assign(reviews: readonly Pick<ICellReview, 'key'>[]): void {
-    const places = new Map(reviews.map(({ key }, index) => [key, index + 1]));
-    const before = this.getSnapshot();
+    const numbers = new Map(reviews.map(({ key }, index) => [key, index + 1]));
+    const numbersBefore = this.getSnapshot();
     if (
-      places.size !== before.size ||
-      [...places].some(([key, place]) => before.get(key) !== place)
+      numbers.size !== numbersBefore.size ||
+      [...numbers].some(([key, number]) => numbersBefore.get(key) !== number)
     ) {
-      this.set(places);
+      this.set(numbers);
     }
   }
 }

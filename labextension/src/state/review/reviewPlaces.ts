@@ -4,7 +4,7 @@ import type { ICellReview } from './cellReview';
 export interface IReviewPlace {
   review: ICellReview;
   /** The index of the cell in whose frame it is drawn. */
-  index: number;
+  cellIndex: number;
   /** In the cell itself; or as a ghost above or below it. */
   position: 'in' | 'above' | 'below';
   /** Whether it only says that the cell of the review stood or would stand here. */
@@ -17,46 +17,49 @@ export interface IReviewPlace {
  */
 export function reviewPlaces(
   reviews: readonly ICellReview[],
-  cells: readonly string[]
+  cellIds: readonly string[]
 ): readonly IReviewPlace[] {
-  const indices = new Map(cells.map((id, index) => [id, index]));
+  const cellIndexes = new Map(cellIds.map((id, index) => [id, index]));
   const places: IReviewPlace[] = [];
   /** Where ghosts stand, by the ids of their cells: a cell may be inserted behind one that is only proposed. */
-  const ghosts = new Map<string, Pick<IReviewPlace, 'index' | 'position'>>();
-  const between = (after: string | null) => {
-    if (after === null) {
-      return { index: 0, position: 'above' } as const;
+  const ghostPlaces = new Map<
+    string,
+    Pick<IReviewPlace, 'cellIndex' | 'position'>
+  >();
+  const placeAfter = (cellAbove: string | null) => {
+    if (cellAbove === null) {
+      return { cellIndex: 0, position: 'above' } as const;
     }
-    const index = indices.get(after);
-    return index !== undefined
-      ? ({ index, position: 'below' } as const)
-      : (ghosts.get(after) ??
-          ({ index: cells.length - 1, position: 'below' } as const));
+    const cellIndex = cellIndexes.get(cellAbove);
+    return cellIndex !== undefined
+      ? ({ cellIndex, position: 'below' } as const)
+      : (ghostPlaces.get(cellAbove) ??
+          ({ cellIndex: cellIds.length - 1, position: 'below' } as const));
   };
-  for (const review of cells.length === 0 ? [] : reviews) {
-    const index = indices.get(review.cell);
-    if (index !== undefined) {
-      places.push({ review, index, position: 'in', isMark: false });
+  for (const review of cellIds.length === 0 ? [] : reviews) {
+    const cellIndex = cellIndexes.get(review.cellId);
+    if (cellIndex !== undefined) {
+      places.push({ review, cellIndex, position: 'in', isMark: false });
       if (review.isMoved) {
-        const other =
-          review.state === 'proposed' ? review.after : review.wasAfter;
-        if (other !== undefined) {
-          places.push({ review, ...between(other), isMark: true });
+        const otherCellAbove =
+          review.state === 'proposed' ? review.cellAbove : review.oldCellAbove;
+        if (otherCellAbove !== undefined) {
+          places.push({ review, ...placeAfter(otherCellAbove), isMark: true });
         }
       }
     } else if (
       review.state === 'proposed' ? review.isInserted : review.isDeleted
     ) {
-      const place = between(review.after);
-      ghosts.set(review.cell, place);
+      const place = placeAfter(review.cellAbove);
+      ghostPlaces.set(review.cellId, place);
       places.push({ review, ...place, isMark: false });
     }
   }
   return places.sort(
     (left, right) =>
-      left.index - right.index ||
-      HEIGHTS[left.position] - HEIGHTS[right.position]
+      left.cellIndex - right.cellIndex ||
+      POSITION_ORDER[left.position] - POSITION_ORDER[right.position]
   );
 }
 
-const HEIGHTS = { above: 0, in: 1, below: 2 };
+const POSITION_ORDER = { above: 0, in: 1, below: 2 };

@@ -20,17 +20,17 @@ interface IEffectiveDecisions {
   /** The pin or the exclusion in effect, by the user or a rule. */
   decision: Decision | null;
   /** Whether a rule, and not the user, excluded it. */
-  byRule: boolean;
+  isByRule: boolean;
   /** The truncation or pruning of its output that is in effect. */
   reduction: Decision | null;
 }
 
-const EXCLUDE = 'user/exclude';
-const UNPIN = 'user/unpin';
-const RESTORE = 'user/restore';
-const UNDO = 'user/undo-compaction';
-const REDO = 'user/redo-compaction';
-const REDUCTIONS = ['truncate', 'clear', 'drop'];
+const EXCLUDE_RULE = 'user/exclude';
+const UNPIN_RULE = 'user/unpin';
+const RESTORE_RULE = 'user/restore';
+const UNDO_RULE = 'user/undo-compaction';
+const REDO_RULE = 'user/redo-compaction';
+const REDUCING_ACTIONS = ['truncate', 'clear', 'drop'];
 
 /** Returns the decisions about a part or its whole message. */
 export function decisionsAbout(
@@ -48,57 +48,63 @@ export function decisionsAbout(
 export function effectiveDecisions(
   decisions: readonly Decision[]
 ): IEffectiveDecisions {
-  const own: Decision[] = [];
-  const around: Decision[] = [];
+  const partStack: Decision[] = [];
+  const messageStack: Decision[] = [];
   for (const decision of decisions) {
-    const stack = decision.part_id === undefined ? around : own;
+    const stack = decision.part_id === undefined ? messageStack : partStack;
     if (decision.action === 'restore') {
-      removeNewest(stack, decision.rule);
+      removeNewestDecision(stack, decision.rule);
     } else if (
       decision.action === 'pin' ||
-      REDUCTIONS.includes(decision.action)
+      REDUCING_ACTIONS.includes(decision.action)
     ) {
       stack.push(decision);
     }
   }
-  const remaining = new Set([...own, ...around]);
-  const newest = decisions.findLast(
+  const stackedDecisions = new Set([...partStack, ...messageStack]);
+  const newestDecision = decisions.findLast(
     decision =>
-      remaining.has(decision) && ['pin', 'drop'].includes(decision.action)
+      stackedDecisions.has(decision) &&
+      ['pin', 'drop'].includes(decision.action)
   );
-  const byRule = newest?.action === 'drop' && newest.rule !== EXCLUDE;
-  const edit = byRule ? null : ((newest?.action ?? null) as ContextEdit | null);
-  const actions = edit === 'pin' ? ['truncate'] : ['truncate', 'clear'];
+  const isByRule =
+    newestDecision?.action === 'drop' && newestDecision.rule !== EXCLUDE_RULE;
+  const edit = isByRule
+    ? null
+    : ((newestDecision?.action ?? null) as ContextEdit | null);
+  const reducingActions = edit === 'pin' ? ['truncate'] : ['truncate', 'clear'];
   const reduction =
-    newest?.action === 'drop'
+    newestDecision?.action === 'drop'
       ? undefined
-      : own.findLast(({ action }) => actions.includes(action));
+      : partStack.findLast(({ action }) => reducingActions.includes(action));
   return {
     edit,
-    decision: newest ?? null,
-    byRule,
-    editedId: newest?.part_id ?? newest?.message_id ?? null,
+    decision: newestDecision ?? null,
+    isByRule,
+    editedId: newestDecision?.part_id ?? newestDecision?.message_id ?? null,
     reduction: reduction ?? null
   };
 }
 
-function removeNewest(stack: Decision[], rule: string): void {
-  const at = stack.findLastIndex(({ action }) =>
-    rule === UNPIN ? action === 'pin' : rule !== RESTORE || action !== 'pin'
+function removeNewestDecision(stack: Decision[], rule: string): void {
+  const index = stack.findLastIndex(({ action }) =>
+    rule === UNPIN_RULE
+      ? action === 'pin'
+      : rule !== RESTORE_RULE || action !== 'pin'
   );
-  if (at >= 0) {
-    stack.splice(at, 1);
+  if (index >= 0) {
+    stack.splice(index, 1);
   }
 }
 
 /** Returns whether the user undid the compaction with this summary, and did not take it back. */
-export function isUndone(
+export function isSummaryUndone(
   decisions: readonly Decision[],
-  summary: string
+  summaryId: string
 ): boolean {
-  const newest = decisions.findLast(
+  const newestDecision = decisions.findLast(
     ({ rule, message_id }) =>
-      message_id === summary && (rule === UNDO || rule === REDO)
+      message_id === summaryId && (rule === UNDO_RULE || rule === REDO_RULE)
   );
-  return newest?.rule === UNDO;
+  return newestDecision?.rule === UNDO_RULE;
 }

@@ -10,19 +10,19 @@ import type { ITranscript } from '../store/transcript';
 export interface ICellContents {
   id: string;
   /** Whether it could be a prompt's cell: it calls the agent, or its source is empty. */
-  mayAsk: boolean;
+  isAgentCell: boolean;
   source: string;
   /** The turns whose answers it shows. */
-  turns: readonly string[];
+  turnIds: readonly string[];
   /** Whether it has no outputs. */
-  isEmpty: boolean;
+  hasNoOutputs: boolean;
 }
 
 /** A missing answer, with what the log knows of its cell. */
 export interface IMissingAnswer {
-  turn: string;
+  turnId: string;
   /** The id of the prompt's cell. */
-  cell: string;
+  cellId: string;
   /** The prompt's text. */
   prompt: string;
   executionCount?: number;
@@ -40,47 +40,49 @@ export function missingAnswers(
   }: Pick<ITranscript, 'entries' | 'session' | 'status'>,
   cells: readonly ICellContents[]
 ): ReadonlyMap<string, IMissingAnswer> {
-  const newest = new Map<string, IMissingAnswer>();
-  let turn: IMissingAnswer | null = null;
-  let last: IMissingAnswer | null = null;
+  const answersByCell = new Map<string, IMissingAnswer>();
+  let askedAnswer: IMissingAnswer | null = null;
+  let newestAnswer: IMissingAnswer | null = null;
   for (const { message } of entries) {
     const { info } = message;
-    if (info?.role === 'assistant' && turn !== null) {
-      newest.set(turn.cell, turn);
-      last = turn;
+    if (info?.role === 'assistant' && askedAnswer !== null) {
+      answersByCell.set(askedAnswer.cellId, askedAnswer);
+      newestAnswer = askedAnswer;
     }
     if (info?.role !== 'user' || info.joins === true) {
       continue;
     }
     const { cell_id, execution_count, kind, notebook } = info.origin ?? {};
-    const words = message.parts.flatMap(part =>
+    const texts = message.parts.flatMap(part =>
       part.type === 'text' && !part.synthetic ? [part.text] : []
     );
-    if (words.join('').trim() === '') {
+    if (texts.join('').trim() === '') {
       continue;
     }
-    last = null;
+    newestAnswer = null;
     if (cell_id !== undefined) {
-      newest.delete(cell_id);
+      answersByCell.delete(cell_id);
     }
-    const isHere =
+    const isInNotebook =
       cells.some(({ id }) => id === cell_id) || notebook === session?.notebook;
-    turn =
-      kind === 'cell' && cell_id !== undefined && isHere
+    askedAnswer =
+      kind === 'cell' && cell_id !== undefined && isInNotebook
         ? {
-            turn: info.id,
-            cell: cell_id,
-            prompt: words.join('\n\n'),
+            turnId: info.id,
+            cellId: cell_id,
+            prompt: texts.join('\n\n'),
             executionCount: execution_count
           }
         : null;
   }
-  const shownTurns = new Set(cells.flatMap(({ turns }) => turns));
-  const running = status.type === 'idle' ? null : last;
+  const shownTurns = new Set(cells.flatMap(({ turnIds }) => turnIds));
+  const runningAnswer = status.type === 'idle' ? null : newestAnswer;
   return new Map(
-    [...newest.values()]
-      .filter(answer => answer !== running && !shownTurns.has(answer.turn))
-      .map(answer => [answer.turn, answer])
+    [...answersByCell.values()]
+      .filter(
+        answer => answer !== runningAnswer && !shownTurns.has(answer.turnId)
+      )
+      .map(answer => [answer.turnId, answer])
   );
 }
 
@@ -92,35 +94,35 @@ interface ICellPlace {
 
 /** Returns where to insert the answer of a turn. */
 export function targetCell(
-  { cell, prompt }: IMissingAnswer,
+  { cellId, prompt }: IMissingAnswer,
   cells: readonly (ICellContents | null)[]
 ): ICellPlace {
-  const ownIndex = cells.findIndex(candidate => candidate?.id === cell);
-  if (ownIndex >= 0) {
-    return cells[ownIndex]?.mayAsk === true
-      ? { index: ownIndex, isNew: false }
-      : { index: ownIndex + 1, isNew: true };
+  const cellIndex = cells.findIndex(candidate => candidate?.id === cellId);
+  if (cellIndex >= 0) {
+    return cells[cellIndex]?.isAgentCell === true
+      ? { index: cellIndex, isNew: false }
+      : { index: cellIndex + 1, isNew: true };
   }
   // In a notebook of an older format, cells get new ids whenever it is opened.
   const sameTextIndex = cells.findIndex(
     candidate =>
-      candidate?.isEmpty === true &&
-      wordsBelow(candidate.source) === prompt.trim()
+      candidate?.hasNoOutputs === true &&
+      textBelowMagic(candidate.source) === prompt.trim()
   );
   return sameTextIndex < 0
     ? { index: cells.length, isNew: true }
     : { index: sameTextIndex, isNew: false };
 }
 
-const ASKS = /^\s*%%?agent\b/m;
+const AGENT_MAGIC = /^\s*%%?agent\b/m;
 
 /** Returns whether a cell's source may be a prompt's. */
 export function isAgentCell(source: string): boolean {
-  return source.trim() === '' || ASKS.test(source);
+  return source.trim() === '' || AGENT_MAGIC.test(source);
 }
 
 /** Returns the text below a cell's magic; null if there is none. */
-function wordsBelow(source: string): string | null {
-  const [first = '', ...rest] = source.split('\n');
-  return /^%%agent\b/.test(first) ? rest.join('\n').trim() : null;
+function textBelowMagic(source: string): string | null {
+  const [firstLine = '', ...otherLines] = source.split('\n');
+  return /^%%agent\b/.test(firstLine) ? otherLines.join('\n').trim() : null;
 }

@@ -5,8 +5,12 @@ import type { PromptAdmitted } from '../../protocol/generated';
 export function inSendingOrder(
   inbox: readonly PromptAdmitted[]
 ): PromptAdmitted[] {
-  const joins = ({ delivery }: PromptAdmitted) => delivery === 'steer';
-  return [...inbox.filter(joins), ...inbox.filter(prompt => !joins(prompt))];
+  const isForNextRequest = ({ delivery }: PromptAdmitted) =>
+    delivery === 'steer';
+  return [
+    ...inbox.filter(isForNextRequest),
+    ...inbox.filter(prompt => !isForNextRequest(prompt))
+  ];
 }
 
 /** Returns whether a withdrawn prompt goes back to the composer; a cell's prompt is still in its cell. */

@@ -11,15 +11,15 @@ import type { ITranscript } from '../store/transcript';
 
 export interface IRevertedMessages {
   /** The first message that is reverted, wholly or from one of its parts on. */
-  message: string;
+  messageId: string;
   /** The part from which on the message is reverted; otherwise all of it is. */
-  part?: string;
+  partId?: string;
   /** The messages that are reverted completely. */
-  messages: ReadonlySet<string>;
+  messageIds: ReadonlySet<string>;
   /** Files that were left alone, since they had been changed elsewhere. */
-  kept: readonly string[];
+  unchangedFiles: readonly string[];
   /** Files that the revert changed. */
-  files: readonly string[];
+  changedFiles: readonly string[];
 }
 
 /** How much of a section is reverted; `removed` is final. */
@@ -31,20 +31,23 @@ export function revertedMessages({
   session
 }: Pick<ITranscript, 'entries' | 'session'>): IRevertedMessages | null {
   const revert: SessionInfo['revert'] = session?.revert;
-  const message = revert?.message_id;
-  if (revert === undefined || typeof message !== 'string') {
+  const messageId = revert?.message_id;
+  if (revert === undefined || typeof messageId !== 'string') {
     return null;
   }
-  const part = typeof revert.part_id === 'string' ? revert.part_id : undefined;
-  const first = entries.findIndex(({ id }) => id === message);
+  const partId =
+    typeof revert.part_id === 'string' ? revert.part_id : undefined;
+  const firstIndex = entries.findIndex(({ id }) => id === messageId);
   const revertedEntries =
-    first < 0 ? [] : entries.slice(part === undefined ? first : first + 1);
+    firstIndex < 0
+      ? []
+      : entries.slice(partId === undefined ? firstIndex : firstIndex + 1);
   return {
-    message,
-    part,
-    messages: new Set(revertedEntries.map(({ id }) => id)),
-    kept: stringsIn(revert.kept),
-    files: stringsIn(revert.files)
+    messageId,
+    partId,
+    messageIds: new Set(revertedEntries.map(({ id }) => id)),
+    unchangedFiles: stringsIn(revert.kept),
+    changedFiles: stringsIn(revert.files)
   };
 }
 
@@ -53,20 +56,22 @@ export function withoutReverted(
   transcript: Pick<ITranscript, 'entries' | 'session'>
 ): ITranscript['entries'] {
   const { entries } = transcript;
-  const reverted = revertedMessages(transcript);
-  if (reverted === null) {
+  const revertedPart = revertedMessages(transcript);
+  if (revertedPart === null) {
     return entries;
   }
   return entries
-    .filter(({ id }) => !reverted.messages.has(id))
+    .filter(({ id }) => !revertedPart.messageIds.has(id))
     .map(entry => {
       const { message } = entry;
-      const first = message.parts.findIndex(({ id }) => id === reverted.part);
-      return entry.id !== reverted.message || first < 0
+      const firstIndex = message.parts.findIndex(
+        ({ id }) => id === revertedPart.partId
+      );
+      return entry.id !== revertedPart.messageId || firstIndex < 0
         ? entry
         : {
             ...entry,
-            message: { ...message, parts: message.parts.slice(0, first) }
+            message: { ...message, parts: message.parts.slice(0, firstIndex) }
           };
     });
 }
@@ -74,15 +79,17 @@ export function withoutReverted(
 /** Returns how much of these messages is reverted. */
 export function revertedExtent(
   reverted: IRevertedMessages | null,
-  messages: readonly string[]
+  messageIds: readonly string[]
 ): RevertedExtent {
   if (reverted === null) {
     return undefined;
   }
-  if (messages.some(id => reverted.messages.has(id))) {
-    return messages.every(id => reverted.messages.has(id)) ? 'whole' : 'part';
+  if (messageIds.some(id => reverted.messageIds.has(id))) {
+    return messageIds.every(id => reverted.messageIds.has(id))
+      ? 'whole'
+      : 'part';
   }
-  return messages.includes(reverted.message) ? 'part' : undefined;
+  return messageIds.includes(reverted.messageId) ? 'part' : undefined;
 }
 
 /**
@@ -94,33 +101,35 @@ export function isRemoved(
   { messages, open, seq, turn }: ISegment,
   { head, transcript }: Pick<ISessionView, 'head' | 'transcript'>
 ): boolean {
-  const { entries, seq: known } = transcript;
+  const { entries, seq: knownSeq } = transcript;
   // An older kernel does not report whether the session is partial.
   if ((head as Partial<SessionHead>).partial !== false) {
     return false;
   }
-  if (open || messages.length === 0 || turn === '' || known < seq[1]) {
+  if (open || messages.length === 0 || turn === '' || knownSeq < seq[1]) {
     return false;
   }
-  const ids = new Set([turn, ...messages.map(({ info }) => info.id)]);
-  return !entries.some(({ id }) => ids.has(id));
+  const segmentIds = new Set([turn, ...messages.map(({ info }) => info.id)]);
+  return !entries.some(({ id }) => segmentIds.has(id));
 }
 
 /** Returns a turn's changes to files, from its prompt's message. */
-export function changesOf(info: MessageInfo | undefined): readonly FileDiff[] {
+export function turnFileChanges(
+  info: MessageInfo | undefined
+): readonly FileDiff[] {
   const diffs = info?.role === 'user' ? info.summary?.diffs : undefined;
-  return readChanges(diffs);
+  return fileChangesIn(diffs);
 }
 
 /** Reads file changes; any other value counts as none. */
-function readChanges(diffs: unknown): readonly FileDiff[] {
+function fileChangesIn(diffs: unknown): readonly FileDiff[] {
   if (!Array.isArray(diffs)) {
-    return NONE;
+    return NO_CHANGES;
   }
   return diffs.every(isDiff) ? diffs : diffs.filter(isDiff);
 }
 
-const NONE: readonly FileDiff[] = [];
+const NO_CHANGES: readonly FileDiff[] = [];
 
 function isDiff(value: unknown): value is FileDiff {
   return (

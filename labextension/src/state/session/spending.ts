@@ -6,26 +6,28 @@ interface ISpending {
   cost: number | undefined;
   tokens: number;
   /** The number of requests without a known price; the cost leaves them out. */
-  unpriced: number;
+  unpricedCount: number;
   /** The limits in effect. */
-  usd: number | undefined;
-  limit: number | undefined;
+  maxDollars: number | undefined;
+  maxTokens: number | undefined;
 }
 
 /** Returns what a session and its subagents cost, with the limits in effect. */
 export function spendingOf(session: SessionInfo | undefined): ISpending {
   const { below, budget, cost, tokens, unpriced } = session ?? {};
-  const known = [cost, below?.cost].filter(count => count !== undefined);
+  const knownCosts = [cost, below?.cost].filter(cost => cost !== undefined);
   const totalTokens = tokenSum(tokens) + tokenSum(below?.tokens);
   // A fork shows its parent's answers, and its own known cost is zero.
-  const unknown =
-    known.length === 0 && (session === undefined || totalTokens > 0);
+  const isCostUnknown =
+    knownCosts.length === 0 && (session === undefined || totalTokens > 0);
   return {
-    cost: unknown ? undefined : known.reduce((sum, count) => sum + count, 0),
+    cost: isCostUnknown
+      ? undefined
+      : knownCosts.reduce((sum, cost) => sum + cost, 0),
     tokens: totalTokens,
-    unpriced: (unpriced ?? 0) + (below?.unpriced ?? 0),
-    usd: budget?.usd_until ?? budget?.usd,
-    limit: budget?.tokens_until ?? budget?.tokens
+    unpricedCount: (unpriced ?? 0) + (below?.unpriced ?? 0),
+    maxDollars: budget?.usd_until ?? budget?.usd,
+    maxTokens: budget?.tokens_until ?? budget?.tokens
   };
 }
 

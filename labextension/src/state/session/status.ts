@@ -6,7 +6,7 @@ import type {
   StepFinishPart
 } from '../../protocol/generated';
 import type { ITranscript } from '../store/transcript';
-import { isUndone } from './contextEdits';
+import { isSummaryUndone } from './contextEdits';
 
 export interface IWindowUsage {
   used: number;
@@ -21,52 +21,60 @@ export interface IWindowUsage {
 
 /** Returns the context usage at the newest request, by kind; null before the first one. */
 export function windowUsage(transcript: ITranscript): IWindowUsage | null {
-  const before = atRequest(transcript);
-  const compacted = before === null ? null : savedSince(transcript);
-  return before === null || compacted === null
-    ? before
+  const usageBefore = requestUsage(transcript);
+  const saving = usageBefore === null ? null : compactionSizes(transcript);
+  return usageBefore === null || saving === null
+    ? usageBefore
     : {
-        ...before,
+        ...usageBefore,
         used: Math.max(
-          compacted.after,
-          before.used - compacted.before + compacted.after
+          saving.after,
+          usageBefore.used - saving.before + saving.after
         ),
         kinds: {},
         compacted: true
       };
 }
 
-function atRequest({ contextFill, entries }: ITranscript): IWindowUsage | null {
-  const measured = reportedUsage(entries, contextFill?.message_id);
+function requestUsage({
+  contextFill,
+  entries
+}: ITranscript): IWindowUsage | null {
+  const reported = reportedUsage(entries, contextFill?.message_id);
   if (contextFill === undefined || contextFill.tokens <= 0) {
-    return measured === null
+    return reported === null
       ? null
-      : { used: measured.used, window: measured.window, kinds: {}, reserve: 0 };
+      : {
+          used: reported.used,
+          window: reported.windowTokens,
+          kinds: {},
+          reserve: 0
+        };
   }
   const { kinds, reserve, tokens, window } = contextFill;
-  const used = measured?.used ?? tokens;
+  const used = reported?.used ?? tokens;
   // The kinds are our own estimates, scaled to the total that the provider reported.
-  const scaled = Object.entries(kinds).map(
-    ([kind, estimated]) =>
-      [kind, Math.round((estimated * used) / tokens)] as const
+  const scaledKinds = Object.entries(kinds).map(
+    ([kind, estimate]) =>
+      [kind, Math.round((estimate * used) / tokens)] as const
   );
-  return { used, window, kinds: Object.fromEntries(scaled), reserve };
+  return { used, window, kinds: Object.fromEntries(scaledKinds), reserve };
 }
 
 /** Returns the tokens before and after a compaction that followed the newest request. */
-function savedSince({
+function compactionSizes({
   decisions,
   contextFill,
   entries
 }: ITranscript): { before: number; after: number } | null {
-  const at =
+  const requestIndex =
     contextFill === undefined
-      ? (reportedUsage(entries)?.at ?? entries.length)
+      ? (reportedUsage(entries)?.entryIndex ?? entries.length)
       : entries.findLastIndex(({ id }) => id === contextFill.message_id);
-  if (at < 0) {
+  if (requestIndex < 0) {
     return null;
   }
-  for (const { message } of entries.slice(at + 1).toReversed()) {
+  for (const { message } of entries.slice(requestIndex + 1).toReversed()) {
     const { info } = message;
     if (info === undefined || !isSummary(message)) {
       continue;
@@ -75,7 +83,7 @@ function savedSince({
       ({ action, message_id }) =>
         action === 'summarise' && message_id === info.id
     );
-    if (summaryDecision !== undefined && !isUndone(decisions, info.id)) {
+    if (summaryDecision !== undefined && !isSummaryUndone(decisions, info.id)) {
       return {
         before: summaryDecision.tokens_before,
         after: summaryDecision.tokens_after
@@ -94,35 +102,39 @@ function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
 function reportedUsage(
   entries: ITranscript['entries'],
   messageId?: string
-): { used: number; window: number; at: number } | null {
-  const from =
+): { used: number; windowTokens: number; entryIndex: number } | null {
+  const startIndex =
     messageId === undefined
       ? entries.length - 1
       : entries.findLastIndex(({ id }) => id === messageId);
   // For a given message, earlier ones of a long session are not searched.
-  const to = messageId === undefined ? 0 : Math.max(0, from);
-  for (let at = from; at >= to; at -= 1) {
-    const message = entries[at]?.message;
+  const endIndex = messageId === undefined ? 0 : Math.max(0, startIndex);
+  for (let entryIndex = startIndex; entryIndex >= endIndex; entryIndex -= 1) {
+    const message = entries[entryIndex]?.message;
     if (
       message === undefined ||
       (messageId === undefined && isSummary(message))
     ) {
       continue;
     }
-    const part = message.parts.findLast(
-      (candidate): candidate is Reporting =>
+    const usageReport = message.parts.findLast(
+      (candidate): candidate is UsageReport =>
         candidate.type === 'step-finish' &&
         candidate.context_tokens !== undefined &&
         candidate.window !== undefined
     );
-    if (part !== undefined) {
-      return { used: part.context_tokens, window: part.window, at };
+    if (usageReport !== undefined) {
+      return {
+        used: usageReport.context_tokens,
+        windowTokens: usageReport.window,
+        entryIndex
+      };
     }
   }
   return null;
 }
 
-type Reporting = StepFinishPart & { context_tokens: number; window: number };
+type UsageReport = StepFinishPart & { context_tokens: number; window: number };
 
 /** Returns whether the same request may succeed without any other action. */
 export function isRetryable(error: ErrorValue): boolean {
@@ -139,7 +151,7 @@ export function lastError(
 
 /** Returns the questions whose tool call is not in the transcript, such as those of a subagent. */
 export function unattachedAsks({ asks, entries }: ITranscript): Ask[] {
-  const calls = new Set(
+  const callIds = new Set(
     asks.length === 0
       ? []
       : entries.flatMap(({ message }) =>
@@ -149,7 +161,7 @@ export function unattachedAsks({ asks, entries }: ITranscript): Ask[] {
         )
   );
   return asks.filter(
-    ({ call_id }) => call_id === undefined || !calls.has(call_id)
+    ({ call_id }) => call_id === undefined || !callIds.has(call_id)
   );
 }
 

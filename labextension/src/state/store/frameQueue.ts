@@ -3,7 +3,7 @@
  */
 
 /** Milliseconds of work between two frames; drawing a frame takes about as long again. */
-const BURST_MS = 24;
+const MAX_BURST_MS = 24;
 
 /** Milliseconds after which the next job begins although the last one has not ended. */
 export const JOB_TIMEOUT_MS = 2000;
@@ -12,33 +12,33 @@ type Job = () => Promise<void>;
 
 const jobs: Job[] = [];
 let isRunning = false;
-let allDone = Promise.resolve();
+let whenAllEnded = Promise.resolve();
 
 /** Runs a job in its turn, at once if no other waits. */
 export function runInFrames(job: Job): void {
   jobs.push(job);
   if (!isRunning) {
     isRunning = true;
-    allDone = runJobs();
+    whenAllEnded = runJobs();
   }
 }
 
 /** Resolves when no job waits. */
 export function whenDrawn(): Promise<void> {
-  return allDone;
+  return whenAllEnded;
 }
 
 async function runJobs(): Promise<void> {
-  let began = performance.now();
+  let burstStartMs = performance.now();
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
     try {
       await awaitJob(job);
     } catch {
       // A renderer shows its own errors; the next job still runs.
     }
-    if (jobs.length > 0 && performance.now() - began >= BURST_MS) {
+    if (jobs.length > 0 && performance.now() - burstStartMs >= MAX_BURST_MS) {
       await new Promise(resolve => setTimeout(resolve, 0));
-      began = performance.now();
+      burstStartMs = performance.now();
     }
   }
   isRunning = false;
@@ -47,11 +47,11 @@ async function runJobs(): Promise<void> {
 /** Runs a job; resolves when it has ended or timed out, and rejects as it does. */
 async function awaitJob(job: Job): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<void>(resolve => {
+  const timeout = new Promise<void>(resolve => {
     timer = setTimeout(resolve, JOB_TIMEOUT_MS);
   });
   try {
-    await Promise.race([job(), patience]);
+    await Promise.race([job(), timeout]);
   } finally {
     clearTimeout(timer);
   }

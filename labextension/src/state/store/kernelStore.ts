@@ -33,14 +33,14 @@ export interface ISessionView {
   head: SessionHead;
   transcript: ITranscript;
   /** False until the messages were received for the first time. */
-  known: boolean;
+  isLoaded: boolean;
 }
 
 /** One immutable state; unchanged parts are the same objects as before. */
 export interface IKernelView {
   link: LinkState;
   /** One sentence, if the kernel's package and this one are incompatible. */
-  problem: string;
+  problemText: string;
   /** Version of the kernel's package. */
   version: string;
   project: string;
@@ -51,7 +51,7 @@ export interface IKernelView {
 
 export interface IReadable<T> {
   /** Calls back after every change; returns a function that unsubscribes. */
-  readonly subscribe: (changed: () => void) => () => void;
+  readonly subscribe: (onChange: () => void) => () => void;
   readonly getSnapshot: () => T;
 }
 
@@ -68,7 +68,7 @@ export type KernelNotice =
 
 export const UNKNOWN_KERNEL: IKernelView = {
   link: 'connecting',
-  problem: '',
+  problemText: '',
   version: '',
   project: '',
   current: null,
@@ -76,20 +76,20 @@ export const UNKNOWN_KERNEL: IKernelView = {
 };
 
 /** Requests the records after one from the kernel, or the whole state (null). */
-type AskAgain = (session: string, after: number | null) => void;
+type RequestRecords = (session: string, after: number | null) => void;
 
-interface IWaiting {
+interface IPendingRequest {
   /** The last record before the missing ones; null if the whole state was requested. */
-  after: number | null;
+  afterSeq: number | null;
   /** Records that arrived meanwhile. */
-  later: Notice[];
+  laterNotices: Notice[];
   pieces: TranscriptPieces;
   /** How many more reminders of missing records are ignored before requesting again. */
-  patience: number;
+  remindersLeft: number;
 }
 
 /** A reminder comes with every watch, each 10 s, and with a session that becomes current. */
-const IGNORED_REMINDERS = 2;
+const MAX_IGNORED_REMINDERS = 2;
 
 /**
  * The store of one kernel.
@@ -100,15 +100,15 @@ const IGNORED_REMINDERS = 2;
 export class KernelStore implements IReadable<IKernelView> {
   private _view: IKernelView = UNKNOWN_KERNEL;
   private readonly _readers = new ReaderSet();
-  private readonly _waiting = new Map<string, IWaiting>();
-  private _queued: KernelNotice[] = [];
+  private readonly _pendingRequests = new Map<string, IPendingRequest>();
+  private _queuedNotices: KernelNotice[] = [];
   /** The update that is planned: one for mere words may be late. */
-  private _planned: 'soon' | 'words' | null = null;
+  private _plannedUpdate: 'soon' | 'words' | null = null;
   /** The order of the head that named the current session. */
   private _currentOrder = 0;
 
   constructor(
-    private readonly _askAgain: AskAgain,
+    private readonly _requestRecords: RequestRecords,
     private readonly _schedule: Schedule = updatePace()
   ) {}
 
@@ -118,37 +118,40 @@ export class KernelStore implements IReadable<IKernelView> {
 
   /** Queues a notice; it is applied soon. */
   receive(notice: KernelNotice): void {
-    this._queued.push(notice);
-    const onlyWords = isWords(notice);
-    if (this._planned === null || (this._planned === 'words' && !onlyWords)) {
-      this._planned = onlyWords ? 'words' : 'soon';
+    this._queuedNotices.push(notice);
+    const isOnlyDelta = isOnlyDeltas(notice);
+    if (
+      this._plannedUpdate === null ||
+      (this._plannedUpdate === 'words' && !isOnlyDelta)
+    ) {
+      this._plannedUpdate = isOnlyDelta ? 'words' : 'soon';
       this._schedule(() => {
         this.flush();
-      }, onlyWords);
+      }, isOnlyDelta);
     }
   }
 
   /** Applies the queued notices at once. */
   flush(): void {
-    this._planned = null;
-    const notices = this._queued;
-    this._queued = [];
+    this._plannedUpdate = null;
+    const notices = this._queuedNotices;
+    this._queuedNotices = [];
     const before = this._view;
     notices.forEach(notice => {
       this._apply(notice);
     });
-    this._changedFrom(before);
+    this._notifyIfChanged(before);
   }
 
   /** Changes what is known of the kernel itself. */
   update(change: Partial<Omit<IKernelView, 'sessions'>>): void {
     const before = this._view;
-    const changed = Object.entries(change).some(
+    const isChanged = Object.entries(change).some(
       ([name, value]) => before[name as keyof IKernelView] !== value
     );
-    if (changed) {
+    if (isChanged) {
       this._view = { ...before, ...change };
-      this._changedFrom(before);
+      this._notifyIfChanged(before);
     }
   }
 
@@ -159,49 +162,55 @@ export class KernelStore implements IReadable<IKernelView> {
    */
   updateHead(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
     const before = this._view;
-    this._noteHead(head, isCurrent && !(head.order < this._currentOrder));
-    const session = this._viewOf(head.session);
-    if (!session.known || (isNewKernel && head.seq < session.transcript.seq)) {
+    this._applyHead(head, isCurrent && !(head.order < this._currentOrder));
+    const session = this._sessionOf(head.session);
+    if (
+      !session.isLoaded ||
+      (isNewKernel && head.seq < session.transcript.seq)
+    ) {
       this.requestMissing(head.session, null);
     } else if (head.seq > session.transcript.seq) {
       this.requestMissing(head.session, session.transcript.seq);
     }
-    this._changedFrom(before);
+    this._notifyIfChanged(before);
   }
 
   /** Requests missing records once, and again if no answer came. */
-  requestMissing(id: string, after: number | null): void {
-    const waiting = this._waiting.get(id);
-    if (waiting !== undefined && (after !== null || waiting.after === null)) {
-      waiting.patience -= 1;
-      if (waiting.patience > 0) {
+  requestMissing(id: string, afterSeq: number | null): void {
+    const pending = this._pendingRequests.get(id);
+    if (
+      pending !== undefined &&
+      (afterSeq !== null || pending.afterSeq === null)
+    ) {
+      pending.remindersLeft -= 1;
+      if (pending.remindersLeft > 0) {
         return;
       }
     }
-    const later = waiting?.later ?? [];
-    this._waiting.set(id, {
-      after,
-      later,
-      pieces: waiting?.pieces ?? new TranscriptPieces(),
-      patience: IGNORED_REMINDERS
+    const laterNotices = pending?.laterNotices ?? [];
+    this._pendingRequests.set(id, {
+      afterSeq,
+      laterNotices,
+      pieces: pending?.pieces ?? new TranscriptPieces(),
+      remindersLeft: MAX_IGNORED_REMINDERS
     });
-    this._askAgain(id, after);
+    this._requestRecords(id, afterSeq);
   }
 
   /** Stops expecting an answer; the next head requests the records again. */
   giveUp(id: string): void {
-    this._waiting.delete(id);
+    this._pendingRequests.delete(id);
   }
 
   /** Drops pending requests and open turns, since their kernel is gone. */
   reset(): void {
     const before = this._view;
-    this._queued = [];
-    this._waiting.clear();
+    this._queuedNotices = [];
+    this._pendingRequests.clear();
     const sessions = new Map(before.sessions);
     for (const [id, session] of sessions) {
       const { transcript } = session;
-      const idle = {
+      const idleTranscript = {
         ...transcript,
         status: IDLE,
         asks: [],
@@ -209,11 +218,11 @@ export class KernelStore implements IReadable<IKernelView> {
         held: []
       };
       const head = { ...session.head, order: 0 };
-      sessions.set(id, { ...session, head, transcript: idle });
+      sessions.set(id, { ...session, head, transcript: idleTranscript });
     }
     this._currentOrder = 0;
     this._view = { ...before, sessions };
-    this._changedFrom(before);
+    this._notifyIfChanged(before);
   }
 
   private _apply(notice: KernelNotice): void {
@@ -222,7 +231,7 @@ export class KernelStore implements IReadable<IKernelView> {
         this._applyRecords(notice);
         break;
       case 'session-state':
-        this._sessionState(notice);
+        this._applySessionState(notice);
         break;
       case 'current':
         this.updateHead(notice.session, true);
@@ -240,11 +249,11 @@ export class KernelStore implements IReadable<IKernelView> {
   private _applyRecords(notice: RecordsNotice) {
     const { session: id, resync, last } = notice;
     const notices = notice.records as unknown as Notice[];
-    const waiting = this._waiting.get(id);
+    const pending = this._pendingRequests.get(id);
     if (resync !== undefined) {
       this._foldRequested(id, notices, notice.after, last);
-    } else if (waiting !== undefined) {
-      waiting.later.push(...notices);
+    } else if (pending !== undefined) {
+      pending.laterNotices.push(...notices);
     } else {
       this._foldConsecutive(id, notices);
     }
@@ -254,78 +263,87 @@ export class KernelStore implements IReadable<IKernelView> {
   private _foldRequested(
     id: string,
     notices: Notice[],
-    after: number | undefined,
-    last: boolean
+    afterSeq: number | undefined,
+    isLast: boolean
   ): void {
-    const { known, transcript } = this._viewOf(id);
-    const waiting = this._waiting.get(id);
+    const { isLoaded, transcript } = this._sessionOf(id);
+    const pending = this._pendingRequests.get(id);
     // An older kernel does not report which record its records follow.
-    if (known && after !== undefined && after > transcript.seq) {
-      if (waiting === undefined) {
+    if (isLoaded && afterSeq !== undefined && afterSeq > transcript.seq) {
+      if (pending === undefined) {
         this.requestMissing(id, transcript.seq);
       }
       return;
     }
     this._fold(id, notices);
-    if (last && waiting?.after !== null) {
-      this._waiting.delete(id);
-      this._foldConsecutive(id, waiting?.later ?? []);
+    if (isLast && pending?.afterSeq !== null) {
+      this._pendingRequests.delete(id);
+      this._foldConsecutive(id, pending?.laterNotices ?? []);
     }
   }
 
   /** Folds consecutive records; requests again if one is missing. */
   private _foldConsecutive(id: string, notices: Notice[]): void {
-    const { known, transcript } = this._viewOf(id);
-    const fresh = notices.filter(({ seq }) => !known || seq > transcript.seq);
-    const first = fresh[0];
-    if (first === undefined) {
+    const { isLoaded, transcript } = this._sessionOf(id);
+    const newNotices = notices.filter(
+      ({ seq }) => !isLoaded || seq > transcript.seq
+    );
+    const firstNotice = newNotices[0];
+    if (firstNotice === undefined) {
       return;
     }
-    if (!known || first.seq > transcript.seq + 1) {
-      this.requestMissing(id, known ? transcript.seq : null);
-      this._waiting.get(id)?.later.push(...fresh);
+    if (!isLoaded || firstNotice.seq > transcript.seq + 1) {
+      this.requestMissing(id, isLoaded ? transcript.seq : null);
+      this._pendingRequests.get(id)?.laterNotices.push(...newNotices);
       return;
     }
-    this._fold(id, fresh);
+    this._fold(id, newNotices);
   }
 
   private _fold(id: string, notices: readonly Notice[]): void {
-    const session = this._viewOf(id);
+    const session = this._sessionOf(id);
     const transcript = notices.reduce(applyNotice, session.transcript);
-    if (session.known && transcript !== session.transcript) {
+    if (session.isLoaded && transcript !== session.transcript) {
       this._setSession(id, { ...session, transcript });
     }
   }
 
-  private _sessionState(notice: SessionStateNotice): void {
-    const waiting = this._waiting.get(notice.session);
-    const { head, known, transcript: before } = this._viewOf(notice.session);
-    if (known && waiting?.after !== null && notice.seq < before.seq) {
+  private _applySessionState(notice: SessionStateNotice): void {
+    const pending = this._pendingRequests.get(notice.session);
+    const {
+      head,
+      isLoaded,
+      transcript: before
+    } = this._sessionOf(notice.session);
+    if (isLoaded && pending?.afterSeq !== null && notice.seq < before.seq) {
       // Another page requested it, and it is older than the known state.
       return;
     }
-    const pieces = waiting?.pieces.add(notice);
-    const last = pieces?.at(-1);
-    if (!waiting || !pieces || last === undefined) {
+    const pieces = pending?.pieces.add(notice);
+    const lastPiece = pieces?.at(-1);
+    if (!pending || !pieces || lastPiece === undefined) {
       return;
     }
-    this._waiting.delete(notice.session);
-    const newest = newerHead(last.head, head);
+    this._pendingRequests.delete(notice.session);
+    const newestHead = newerHead(lastPiece.head, head);
     this._setSession(notice.session, {
-      head: newest,
-      transcript: transcriptOf(pieces, last, newest, before),
-      known: true
+      head: newestHead,
+      transcript: transcriptOf(pieces, lastPiece, newestHead, before),
+      isLoaded: true
     });
-    this._foldConsecutive(notice.session, waiting.later);
+    this._foldConsecutive(notice.session, pending.laterNotices);
   }
 
-  private _noteHead(head: SessionHead, isCurrent: boolean): void {
-    const known = this._view.sessions.get(head.session);
-    const newest = newerHead(head, known?.head);
+  private _applyHead(head: SessionHead, isCurrent: boolean): void {
+    const session = this._view.sessions.get(head.session);
+    const newestHead = newerHead(head, session?.head);
     this._setSession(head.session, {
-      head: newest,
-      transcript: withHeadFacts(known?.transcript ?? EMPTY_TRANSCRIPT, newest),
-      known: known?.known ?? false
+      head: newestHead,
+      transcript: withHeadFacts(
+        session?.transcript ?? EMPTY_TRANSCRIPT,
+        newestHead
+      ),
+      isLoaded: session?.isLoaded ?? false
     });
     if (isCurrent) {
       this._currentOrder = head.order;
@@ -333,7 +351,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _viewOf(id: string): ISessionView {
+  private _sessionOf(id: string): ISessionView {
     return (
       this._view.sessions.get(id) ?? {
         head: {
@@ -352,7 +370,7 @@ export class KernelStore implements IReadable<IKernelView> {
           order: 0
         },
         transcript: EMPTY_TRANSCRIPT,
-        known: false
+        isLoaded: false
       }
     );
   }
@@ -362,7 +380,7 @@ export class KernelStore implements IReadable<IKernelView> {
     this._view = { ...this._view, sessions };
   }
 
-  private _changedFrom(before: IKernelView): void {
+  private _notifyIfChanged(before: IKernelView): void {
     if (this._view !== before) {
       this._readers.notify();
     }
@@ -372,15 +390,17 @@ export class KernelStore implements IReadable<IKernelView> {
 /** Returns the head that was made later: a reply and a notice can arrive the other way round. */
 function newerHead(
   head: SessionHead,
-  known: SessionHead | undefined
+  knownHead: SessionHead | undefined
 ): SessionHead {
-  return known !== undefined && head.order < known.order ? known : head;
+  return knownHead !== undefined && head.order < knownHead.order
+    ? knownHead
+    : head;
 }
 
 const IDLE = { type: 'idle' } as const;
 
 /** Returns whether a notice tells nothing but more words of a part. */
-function isWords(notice: KernelNotice): boolean {
+function isOnlyDeltas(notice: KernelNotice): boolean {
   return (
     notice.kind === 'records' &&
     (notice.records as unknown as Notice[]).every(
@@ -404,22 +424,22 @@ const NONE_HELD: ITranscript['held'] = [];
 
 /** Returns the transcript with what only a head says; the same one if that is the same and nothing is held. */
 function withHeadFacts(before: ITranscript, head: SessionHead): ITranscript {
-  const now = headFacts(head);
-  const isSame =
-    now.stepping === before.stepping &&
-    now.density === before.density &&
-    now.held.length + before.held.length === 0;
-  return isSame ? before : { ...before, ...now };
+  const facts = headFacts(head);
+  const isUnchanged =
+    facts.stepping === before.stepping &&
+    facts.density === before.density &&
+    facts.held.length + before.held.length === 0;
+  return isUnchanged ? before : { ...before, ...facts };
 }
 
 /** Assembles a session's state from its pieces; what it lacks stays as it was known. */
 function transcriptOf(
   pieces: readonly SessionStateNotice[],
-  notice: SessionStateNotice,
-  newest: SessionHead,
+  lastPiece: SessionStateNotice,
+  newestHead: SessionHead,
   before: ITranscript
 ): ITranscript {
-  const { head, inbox, info, replies, seq, todos } = notice;
+  const { head, inbox, info, replies, seq, todos } = lastPiece;
   return {
     ...EMPTY_TRANSCRIPT,
     seq,
@@ -431,14 +451,14 @@ function transcriptOf(
     })),
     todos,
     asks: head.asks,
-    ...headFacts(newest),
+    ...headFacts(newestHead),
     // An older kernel sends none.
     questions: (head as Partial<SessionHead>).questions ?? before.questions,
     inbox,
     // An older kernel sends neither decisions nor replies.
     decisions:
-      (notice as Partial<SessionStateNotice>).decisions ?? before.decisions,
+      (lastPiece as Partial<SessionStateNotice>).decisions ?? before.decisions,
     replies: { ...before.replies, ...(replies as typeof replies | undefined) },
-    contextFill: notice.context_fill
+    contextFill: lastPiece.context_fill
   };
 }

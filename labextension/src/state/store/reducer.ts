@@ -14,7 +14,7 @@ import { sharedValue } from './sharedValue';
 import type { IMessageDraft, ITranscript } from './transcript';
 
 /** The known part types; others are ignored. */
-const PARTS = new Set<string>(PART_TYPES);
+const KNOWN_PART_TYPES = new Set<string>(PART_TYPES);
 
 /**
  * Applies one notice. A notice that was applied before changes nothing; unknown types are ignored, so
@@ -27,10 +27,17 @@ export function applyNotice(
   if (notice.seq <= transcript.seq) {
     return transcript;
   }
-  return { ...transcript, ...changesBy(transcript, notice), seq: notice.seq };
+  return {
+    ...transcript,
+    ...noticeChange(transcript, notice),
+    seq: notice.seq
+  };
 }
 
-function changesBy(before: ITranscript, notice: Notice): Partial<ITranscript> {
+function noticeChange(
+  before: ITranscript,
+  notice: Notice
+): Partial<ITranscript> {
   switch (notice.type) {
     case 'message.updated':
       return changeMessage(before, notice.info.id, entry => ({
@@ -38,7 +45,7 @@ function changesBy(before: ITranscript, notice: Notice): Partial<ITranscript> {
         info: notice.info
       }));
     case 'message.part.updated':
-      return PARTS.has(notice.part.type)
+      return KNOWN_PART_TYPES.has(notice.part.type)
         ? changeMessage(before, notice.part.message_id, draft => ({
             ...draft,
             parts: withValue(draft.parts, notice.part)
@@ -62,11 +69,11 @@ function changesBy(before: ITranscript, notice: Notice): Partial<ITranscript> {
   }
 }
 
-type OfMessage = Extract<Notice, { type: `message.${string}` }>;
+type MessageNotice = Extract<Notice, { type: `message.${string}` }>;
 
 function sessionChange(
   before: ITranscript,
-  notice: Exclude<Notice, OfMessage>
+  notice: Exclude<Notice, MessageNotice>
 ): Partial<ITranscript> {
   switch (notice.type) {
     case 'session.created':
@@ -111,14 +118,14 @@ function sessionChange(
   }
 }
 
-type OfWaiting = Extract<
+type WaitingNotice = Extract<
   Notice,
   { type: `${'permission' | 'prompt' | 'question'}.${string}` }
 >;
 
 function waitingChange(
   before: ITranscript,
-  notice: OfWaiting
+  notice: WaitingNotice
 ): Partial<ITranscript> {
   switch (notice.type) {
     case 'permission.asked':
@@ -128,22 +135,22 @@ function waitingChange(
     case 'question.asked':
       return {
         questions: [
-          ...before.questions.filter(differs('question_id', notice)),
+          ...before.questions.filter(differsIn('question_id', notice)),
           notice
         ]
       };
     case 'question.replied':
     case 'question.rejected':
       return {
-        questions: before.questions.filter(differs('question_id', notice))
+        questions: before.questions.filter(differsIn('question_id', notice))
       };
     case 'prompt.admitted':
       return {
-        inbox: [...before.inbox.filter(differs('prompt_id', notice)), notice]
+        inbox: [...before.inbox.filter(differsIn('prompt_id', notice)), notice]
       };
     case 'prompt.delivered':
       return {
-        inbox: before.inbox.filter(differs('prompt_id', notice)),
+        inbox: before.inbox.filter(differsIn('prompt_id', notice)),
         ...(notice.stopped === true
           ? {
               stopped: [
@@ -175,10 +182,10 @@ function withAsk(
   { asks, replies }: ITranscript,
   ask: Ask
 ): Partial<ITranscript> {
-  const { [ask.call_id ?? '']: olderReply, ...others } = replies;
+  const { [ask.call_id ?? '']: olderReply, ...otherReplies } = replies;
   return {
     asks: withValue(asks, ask),
-    ...(olderReply === undefined ? {} : { replies: others })
+    ...(olderReply === undefined ? {} : { replies: otherReplies })
   };
 }
 
@@ -187,14 +194,16 @@ function withReply(
   askId: string,
   reply: Reply
 ): Partial<ITranscript> {
-  const call = asks.find(({ id }) => id === askId)?.call_id;
+  const callId = asks.find(({ id }) => id === askId)?.call_id;
   return {
     asks: asks.filter(({ id }) => id !== askId),
-    ...(call === undefined ? {} : { replies: { ...replies, [call]: reply } })
+    ...(callId === undefined
+      ? {}
+      : { replies: { ...replies, [callId]: reply } })
   };
 }
 
-function differs<K extends string>(name: K, other: Record<K, string>) {
+function differsIn<K extends string>(name: K, other: Record<K, string>) {
   return (value: Record<K, string>) => value[name] !== other[name];
 }
 
@@ -202,10 +211,10 @@ function differs<K extends string>(name: K, other: Record<K, string>) {
 function changeMessage(
   { entries }: ITranscript,
   id: string,
-  changed: (draft: IMessageDraft) => IMessageDraft
+  changedDraft: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
   const index = entries.findLastIndex(entry => entry.id === id);
-  const message = changed(entries[index]?.message ?? { parts: [] });
+  const message = changedDraft(entries[index]?.message ?? { parts: [] });
   return {
     entries:
       index < 0
@@ -218,11 +227,11 @@ function changeMessage(
 function changeKnownMessage(
   before: ITranscript,
   id: string,
-  changed: (draft: IMessageDraft) => IMessageDraft
+  changedDraft: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
   return before.entries.findLastIndex(entry => entry.id === id) < 0
     ? {}
-    : changeMessage(before, id, changed);
+    : changeMessage(before, id, changedDraft);
 }
 
 /** Changes a part if it is known. */
@@ -230,11 +239,13 @@ function changeKnownPart(
   before: ITranscript,
   messageId: string,
   partId: string,
-  changed: (part: Part) => Part
+  changedPart: (part: Part) => Part
 ): Partial<ITranscript> {
   return changeKnownMessage(before, messageId, draft => ({
     ...draft,
-    parts: draft.parts.map(part => (part.id === partId ? changed(part) : part))
+    parts: draft.parts.map(part =>
+      part.id === partId ? changedPart(part) : part
+    )
   }));
 }
 
@@ -253,18 +264,24 @@ function withValue<T extends { id: string }>(
  * Appends text to the string at a path. Every step but the last must lead to an object, and the last
  * to a string or to nothing yet; otherwise the value is unchanged.
  */
-function withText<T>(value: T, path: string[], words: string): T {
-  const [name, ...rest] = path;
+function withText<T>(value: T, path: string[], addedText: string): T {
+  const [name, ...innerPath] = path;
   if (name === undefined || typeof value !== 'object' || value === null) {
     return value;
   }
-  const inner = (value as Record<string, unknown>)[name];
-  if (rest.length > 0) {
-    const changed = withText(inner, rest, words);
-    return changed === inner ? value : { ...value, [name]: changed };
+  const innerValue = (value as Record<string, unknown>)[name];
+  if (innerPath.length > 0) {
+    const changedValue = withText(innerValue, innerPath, addedText);
+    return changedValue === innerValue
+      ? value
+      : { ...value, [name]: changedValue };
   }
-  if (inner !== undefined && inner !== null && typeof inner !== 'string') {
+  if (
+    innerValue !== undefined &&
+    innerValue !== null &&
+    typeof innerValue !== 'string'
+  ) {
     return value;
   }
-  return { ...value, [name]: appendText(inner ?? '', words) };
+  return { ...value, [name]: appendText(innerValue ?? '', addedText) };
 }

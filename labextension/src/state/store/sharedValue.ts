@@ -1,33 +1,35 @@
 /** Keeps the objects of a JSON value in a newer one as far as both are equal, so that readers see what did not change. */
 
 /** Returns a value equal to `now` that consists of the objects of `before` wherever those are equal. */
-export function sharedValue<T>(before: unknown, now: T): T {
-  if (!isObject(before) || !isObject(now) || before === now) {
-    return now;
+export function sharedValue<T>(oldValue: unknown, newValue: T): T {
+  if (!isObject(oldValue) || !isObject(newValue) || oldValue === newValue) {
+    return newValue;
   }
-  if (Array.isArray(now) !== Array.isArray(before)) {
-    return now;
+  if (Array.isArray(newValue) !== Array.isArray(oldValue)) {
+    return newValue;
   }
-  const names = Object.keys(now);
+  const newNames = Object.keys(newValue);
   // A model may name a field as a property of every object, such as `__proto__`.
-  const shared = names.map(name =>
-    Object.hasOwn(before, name)
-      ? sharedValue(before[name], now[name])
-      : now[name]
+  const sharedValues = newNames.map(name =>
+    Object.hasOwn(oldValue, name)
+      ? sharedValue(oldValue[name], newValue[name])
+      : newValue[name]
   );
   if (
-    names.length === Object.keys(before).length &&
-    names.every(
+    newNames.length === Object.keys(oldValue).length &&
+    newNames.every(
       (name, index) =>
-        Object.hasOwn(before, name) && before[name] === shared[index]
+        Object.hasOwn(oldValue, name) && oldValue[name] === sharedValues[index]
     )
   ) {
-    return before as T;
+    return oldValue as T;
   }
   return (
-    Array.isArray(now)
-      ? shared
-      : Object.fromEntries(names.map((name, index) => [name, shared[index]]))
+    Array.isArray(newValue)
+      ? sharedValues
+      : Object.fromEntries(
+          newNames.map((name, index) => [name, sharedValues[index]])
+        )
   ) as T;
 }
 

@@ -11,7 +11,7 @@ const MAX_STATES = 4;
 
 /** The received pieces of one session's states. */
 export class TranscriptPieces {
-  private readonly _byState = new Map<
+  private readonly _piecesByState = new Map<
     string,
     Map<number, SessionStateNotice>
   >();
@@ -19,22 +19,24 @@ export class TranscriptPieces {
   /** Adds a piece; returns all pieces of its state in order once it is complete. */
   add(notice: SessionStateNotice): readonly SessionStateNotice[] | null {
     const { resync, seq, pieces } = notice;
-    const name = JSON.stringify([resync, seq, pieces]);
-    const known =
-      this._byState.get(name) ?? new Map<number, SessionStateNotice>();
-    this._byState.set(name, known);
-    const number = notice.piece ?? known.size;
-    if (!known.has(number)) {
-      known.set(number, notice);
+    const stateKey = JSON.stringify([resync, seq, pieces]);
+    const statePieces =
+      this._piecesByState.get(stateKey) ??
+      new Map<number, SessionStateNotice>();
+    this._piecesByState.set(stateKey, statePieces);
+    const pieceNumber = notice.piece ?? statePieces.size;
+    if (!statePieces.has(pieceNumber)) {
+      statePieces.set(pieceNumber, notice);
     }
-    const [oldest] = this._byState.keys();
-    if (this._byState.size > MAX_STATES && oldest !== undefined) {
-      this._byState.delete(oldest);
+    const [oldestKey] = this._piecesByState.keys();
+    if (this._piecesByState.size > MAX_STATES && oldestKey !== undefined) {
+      this._piecesByState.delete(oldestKey);
     }
     // An older kernel sends no numbers; its last piece is marked as the last.
-    const isWhole = pieces === undefined ? notice.last : known.size === pieces;
-    return isWhole
-      ? [...known]
+    const isComplete =
+      pieces === undefined ? notice.last : statePieces.size === pieces;
+    return isComplete
+      ? [...statePieces]
           .sort(([left], [right]) => left - right)
           .map(([, piece]) => piece)
       : null;
@@ -45,9 +47,9 @@ export class TranscriptPieces {
 export function assembledMessages(
   pieces: readonly SessionStateNotice[]
 ): Message[] {
-  const byId = new Map<string, Message>();
+  const messagesById = new Map<string, Message>();
   for (const message of pieces.flatMap(piece => piece.messages)) {
-    byId.set(message.info.id, message);
+    messagesById.set(message.info.id, message);
   }
-  return [...byId.values()];
+  return [...messagesById.values()];
 }

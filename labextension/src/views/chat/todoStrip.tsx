@@ -66,7 +66,7 @@ export function TodoChip(props: ITodoProps) {
     putAway: { isAway, putAway }
   } = props;
   const { words } = useHost();
-  const { all, done } = todoProgress(transcript.todos);
+  const { activeCount: all, doneCount: done } = todoProgress(transcript.todos);
   return isAway && isWorkedOn(transcript) ? (
     <button
       type="button"
@@ -84,7 +84,7 @@ export function TodoChip(props: ITodoProps) {
 
 function Progress({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
-  const { all, done } = todoProgress(transcript.todos);
+  const { activeCount: all, doneCount: done } = todoProgress(transcript.todos);
   return (
     <>
       <span
@@ -102,7 +102,7 @@ function Progress({ transcript }: { transcript: ITranscript }) {
 function isWorkedOn(transcript: ITranscript): boolean {
   const { todos } = transcript;
   return (
-    todoProgress(todos).all > 0 &&
+    todoProgress(todos).activeCount > 0 &&
     (currentTodo(todos) !== undefined || isBusy(transcript))
   );
 }

@@ -30,7 +30,7 @@ export function Disclosure({
 }: IDisclosureProps) {
   const { Icon } = useHost();
   const [chosen, setChosen] = useChosenOpen(
-    place => place.line === line || holds.includes(place.line)
+    place => place.lineKey === line || holds.includes(place.lineKey)
   );
   const isOpen = chosen ?? open;
   const body = useId();

@@ -16,7 +16,7 @@ export function PromptText(props: {
 }) {
   const { text, line } = props;
   const { words } = useHost();
-  const [chosen, setOpen] = useChosenOpen(place => place.line === line);
+  const [chosen, setOpen] = useChosenOpen(place => place.lineKey === line);
   const open = chosen === true;
   const place = useId();
   const count = text.split(/\s+/, LONG_WORDS * 100).filter(Boolean).length;

@@ -1,11 +1,16 @@
 /** Hooks that return whether a reader asked for the place that a view draws. */
 import { useState, useSyncExternalStore } from 'react';
-import { shownPlace, type IShownPlace } from '../../state/display/shownPlace';
+import {
+  openedPlace,
+  type ITranscriptPlace
+} from '../../state/display/openedPlace';
 
 /** Returns whether the place that a reader asked for passes the test; the view is drawn again when that changes. */
-export function useIsShown(test: (place: IShownPlace) => boolean): boolean {
-  return useSyncExternalStore(shownPlace.subscribe, () => {
-    const place = shownPlace.getSnapshot();
+export function useIsShown(
+  test: (place: ITranscriptPlace) => boolean
+): boolean {
+  return useSyncExternalStore(openedPlace.subscribe, () => {
+    const place = openedPlace.getSnapshot();
     return place !== null && test(place);
   });
 }
@@ -15,7 +20,7 @@ export function useIsShown(test: (place: IShownPlace) => boolean): boolean {
  * open, when a reader asks for what is in it.
  */
 export function useChosenOpen(
-  test: (place: IShownPlace) => boolean
+  test: (place: ITranscriptPlace) => boolean
 ): [boolean | null, (isOpen: boolean) => void] {
   const [chosen, setChosen] = useState<boolean | null>(null);
   const isWanted = useIsShown(test);

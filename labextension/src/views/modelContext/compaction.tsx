@@ -1,9 +1,9 @@
 /** A compaction in the transcript: a dashed strip that opens to the summary. */
 import type { CompactionPart, Decision } from '../../protocol/generated';
 import type { CompactionState } from '../../state/lines/lines';
-import { keptBeside } from '../../state/lines/summaryGrade';
+import { keptCounts } from '../../state/lines/summaryGrade';
 import { count, shortCount } from '../../state/text/numberFormat';
-import { isUndone } from '../../state/session/contextEdits';
+import { isSummaryUndone } from '../../state/session/contextEdits';
 import { SmallButton } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
 import { useCoveredTurns } from '../actions/contextEdits';
@@ -25,7 +25,7 @@ export function Compaction(props: {
 }) {
   const { summary, state, mark, summaryId, decisions } = props;
   const { Markdown, words } = useHost();
-  const isCompactionUndone = isUndone(decisions, summaryId);
+  const isCompactionUndone = isSummaryUndone(decisions, summaryId);
   const [what, more] = isCompactionUndone
     ? [
         words.__('Undone'),
@@ -155,7 +155,7 @@ function sizeText(
 
 /** Returns what stays as it is beside the summary; empty where the log does not tell. */
 function keptText(decision: Decision, words: IWords): string {
-  const { turns, tokens, pinned } = keptBeside(decision);
+  const { turns, tokens, pinned } = keptCounts(decision);
   const phrases = [
     tokens === 0
       ? ''

@@ -121,7 +121,13 @@ export function ContextWindow(props: {
 
 /** Returns the text about the cost and, if there is one, the spending limit. */
 function costText(session: SessionInfo | undefined, words: IWords): string {
-  const { cost, limit, tokens, unpriced, usd } = spendingOf(session);
+  const {
+    cost,
+    maxTokens: limit,
+    tokens,
+    unpricedCount: unpriced,
+    maxDollars: usd
+  } = spendingOf(session);
   const knownCost =
     cost === undefined
       ? usd !== undefined && unpriced === 0

@@ -21,8 +21,13 @@ interface IContextEditProps {
 export function ContextEditNote({ target, decisions }: IContextEditProps) {
   const { words } = useHost();
   const editor = useContextEditor();
-  const { edit, decision, byRule, editedId, reduction } =
-    effectiveDecisions(decisions);
+  const {
+    edit,
+    decision,
+    isByRule: byRule,
+    editedId,
+    reduction
+  } = effectiveDecisions(decisions);
   const inspectButton = <InspectButton target={{ item: target }} />;
   if (edit !== null || byRule) {
     const undoing = editToUndo(edit, words);
@@ -90,7 +95,7 @@ function editToUndo(
 
 /** Draws the context edit in effect for text; changing it is left to the magic. */
 export function ContextEditState({ target, decisions }: IContextEditProps) {
-  const { edit, byRule } = effectiveDecisions(decisions);
+  const { edit, isByRule: byRule } = effectiveDecisions(decisions);
   return edit === null && !byRule ? null : (
     <ContextEditNote target={target} decisions={decisions} />
   );

@@ -11,7 +11,7 @@ import { useHost, type IWords } from '../host';
 /** Draws the list by kind; nothing where the log holds no grade, or nothing was lost. */
 export function SummaryGrade({ decision }: { decision: Decision }) {
   const { words } = useHost();
-  const lost = gradeOf(decision).filter(graded => graded.lost > 0);
+  const lost = gradeOf(decision).filter(graded => graded.lostCount > 0);
   if (lost.length === 0) {
     return null;
   }
@@ -20,7 +20,7 @@ export function SummaryGrade({ decision }: { decision: Decision }) {
       className="plm-SummaryGrade"
       head={words.__(
         'What it does not keep: %1 names',
-        count(lost.reduce((sum, graded) => sum + graded.lost, 0))
+        count(lost.reduce((sum, graded) => sum + graded.lostCount, 0))
       )}
     >
       <dl>
@@ -43,8 +43,8 @@ export function gradeText(decision: Decision, words: IWords): string {
     .map(graded =>
       words.__(
         '%1 of %2 %3',
-        count(graded.found - graded.lost),
-        count(graded.found),
+        count(graded.foundCount - graded.lostCount),
+        count(graded.foundCount),
         graded.kind
       )
     )
@@ -52,11 +52,18 @@ export function gradeText(decision: Decision, words: IWords): string {
   return counts === '' ? '' : words.__('keeps %1', counts);
 }
 
-function kindText({ kind, lost, found }: IGradedKind, words: IWords): string {
+function kindText(
+  { kind, lostCount: lost, foundCount: found }: IGradedKind,
+  words: IWords
+): string {
   return words.__('%1: %2 of %3 not kept', kind, count(lost), count(found));
 }
 
-function GradedNames({ kind: { names, likely, lost } }: { kind: IGradedKind }) {
+function GradedNames({
+  kind: { names, likelyCount: likely, lostCount: lost }
+}: {
+  kind: IGradedKind;
+}) {
   const { words } = useHost();
   const more = lost - names.length;
   return (

@@ -30,7 +30,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
     return null;
   }
   const fix =
-    cells !== null && proposed?.part === part && proposed.code === code
+    cells !== null && proposed?.partId === part && proposed.code === code
       ? proposed
       : null;
   /** Performs one action at a time, and shows its error or its success. */
@@ -66,7 +66,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
     const problem =
       fix === null
         ? ''
-        : ((await cells?.replace(fix.cell, fix.source, code)) ?? '');
+        : ((await cells?.replace(fix.cellId, fix.source, code)) ?? '');
     if (problem === '') {
       setReplaced(true);
     }
@@ -76,7 +76,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
     const problem = await replace();
     // A cell that the user changed after it was replaced runs as it is.
     return problem === '' || isReplaced
-      ? ((await cells?.run(fix?.cell ?? '')) ?? '')
+      ? ((await cells?.run(fix?.cellId ?? '')) ?? '')
       : problem;
   };
   return (
@@ -89,9 +89,9 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
         <Disclosure
           className="plm-CodeActions-changes"
           head={
-            fix.number === undefined
+            fix.executionCount === undefined
               ? words.__('Changes to the cell')
-              : words.__('Changes to cell %1', fix.number)
+              : words.__('Changes to cell %1', fix.executionCount)
           }
           open={fix.isVeryDifferent}
         >
@@ -119,11 +119,11 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
             () => {
               perform(
                 replace,
-                fix.number === undefined
+                fix.executionCount === undefined
                   ? words.__('The cell was replaced. Undo brings it back.')
                   : words.__(
                       'Cell %1 was replaced. Undo brings it back.',
-                      fix.number
+                      fix.executionCount
                     )
               );
             },

@@ -15,9 +15,9 @@ import {
 } from '../../state/lines/callOutcomes';
 import { durationText } from '../../state/text/numberFormat';
 import {
-  askedInput,
+  questionInput,
   callAttachments,
-  changedLines,
+  changedLineCounts,
   callSeconds,
   callInput,
   callOutput,
@@ -223,7 +223,7 @@ function replacingViewOf(
  */
 export function AskInput({ ask }: { ask: Ask }) {
   const { Code, words } = useHost();
-  const { text, language, rest } = askedInput(ask);
+  const { text, language, otherInputs: rest } = questionInput(ask);
   return (
     <section
       className="plm-Tool-input plm-AskInput"
@@ -378,7 +378,7 @@ function noteOf(
   }
   return part.metadata?.provider_executed === true
     ? words.__('ran at the provider')
-    : changedLines(part);
+    : changedLineCounts(part);
 }
 
 /** Draws further facts about a call: its duration, who allowed it, and which hooks changed it. */

@@ -3,9 +3,9 @@ import type { ReactNode } from 'react';
 import type { ToolPart } from '../../protocol/generated';
 import {
   answersOf,
-  QUESTION,
+  QUESTION_TOOL,
   questionsOf,
-  TODOWRITE,
+  TODO_TOOL,
   todosOf
 } from '../../state/lines/questionsAndTodos';
 import { TodoItems } from '../controls/todoList';
@@ -15,13 +15,13 @@ import { QuestionAnswers } from './questionForm';
 export const TOOL_VIEWS: Partial<
   Record<string, (part: ToolPart) => ReactNode>
 > = {
-  [QUESTION]: part => {
+  [QUESTION_TOOL]: part => {
     const questions = questionsOf(part);
     return questions.length > 0 ? (
       <QuestionAnswers questions={questions} answers={answersOf(part)} />
     ) : null;
   },
-  [TODOWRITE]: part => {
+  [TODO_TOOL]: part => {
     const todos = todosOf(part);
     return todos.length > 0 ? <TodoItems todos={todos} /> : null;
   }

@@ -39,7 +39,7 @@ export function ChangeList(props: {
   const asked = useMemo(
     () =>
       changes.map(reviewed => {
-        const ask = asks.find(({ call_id }) => call_id === reviewed.call);
+        const ask = asks.find(({ call_id }) => call_id === reviewed.callId);
         return reviewed.change.state === 'proposed' && ask !== undefined
           ? { ...reviewed, ask }
           : reviewed;
@@ -281,7 +281,7 @@ function isSameRow(before: IChangeRowProps, now: IChangeRowProps): boolean {
     before.reviewed.change === now.reviewed.change &&
     before.reviewed.ask === now.reviewed.ask &&
     before.reviewed.key === now.reviewed.key &&
-    before.reviewed.count === now.reviewed.count &&
+    before.reviewed.callChangeCount === now.reviewed.callChangeCount &&
     before.actions === now.actions &&
     before.canAccept === now.canAccept &&
     before.isReverted === now.isReverted &&

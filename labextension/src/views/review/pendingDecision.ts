@@ -24,6 +24,6 @@ export function usePendingDecision(
   return useSyncExternalStore(pendingDecisions.subscribe, () =>
     change === undefined
       ? undefined
-      : pendingDecisions.of(change.ask?.id ?? '').get(change.index)
+      : pendingDecisions.decisionsOf(change.ask?.id ?? '').get(change.index)
   );
 }

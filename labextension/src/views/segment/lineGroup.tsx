@@ -32,7 +32,7 @@ export function LineGroup({
   const { segment, live } = shared;
   const isHeld = lines.some(line => isActive(line, segment, live));
   const isAskedFor = useIsShown(place =>
-    lines.some(line => hasLine(line, place.line))
+    lines.some(line => hasLine(line, place.lineKey))
   );
   const { elementRef, near } = useNearViewport<HTMLDivElement>(
     () => isLast && takeEarlyDraw(),

@@ -154,7 +154,7 @@ const KINDS: LineKinds = {
       run === undefined
         ? errorWords(part.error.message)
         : retryWords(run, words),
-    madeOf: ({ part, run }) => [part, run?.failed, run?.ended]
+    madeOf: ({ part, run }) => [part, run?.failedCount, run?.end]
   },
   step: {
     View: ({ line }) => <StepSummary part={line.part} number={line.number} />,
@@ -191,12 +191,12 @@ const KINDS: LineKinds = {
     View: ({ line, canRetry }) => (
       <Failure
         error={line.error}
-        attempts={line.attempts}
+        attempts={line.attemptCount}
         canRetry={canRetry}
       />
     ),
     text: ({ error }) => errorWords(error.message),
-    madeOf: ({ attempts, error }) => [error, attempts]
+    madeOf: ({ attemptCount: attempts, error }) => [error, attempts]
   }
 };
 

@@ -7,7 +7,9 @@ import { lineKind } from './lineKinds';
 
 /** Returns the text of a turn, one line after the other. */
 export function turnText(turn: ITurn, words: IWords): string {
-  const attached = turn.attached.map(part => standalonePartText(part, words));
+  const attached = turn.attachments.map(part =>
+    standalonePartText(part, words)
+  );
   return joinTexts([
     turn.prompt ?? '',
     ...attached,

@@ -252,7 +252,7 @@ const DrawnSegment = memo(function DrawnSegment({
 
 /** Returns whether a row is about attempts that the line below the turn tells, since none was answered yet. */
 function isOpenRetry(row: Line): boolean {
-  return row.kind === 'retry' && row.run?.ended === 'open';
+  return row.kind === 'retry' && row.run?.end === 'open';
 }
 
 /** Draws a note above a turn that did not begin in the mode that asks. */

@@ -95,7 +95,7 @@ function Retried(props: { run: IRetryRun | undefined; status: Status }) {
         ? retryReason(status.message)
         : '';
   const attempt =
-    status.type === 'retry' ? status.attempt + 1 : (run?.failed ?? 0) + 1;
+    status.type === 'retry' ? status.attempt + 1 : (run?.failedCount ?? 0) + 1;
   const secondsLeft = Math.max(0, Math.ceil(((next ?? now) - now) / 1000));
   return (
     <>
@@ -103,7 +103,7 @@ function Retried(props: { run: IRetryRun | undefined; status: Status }) {
       {next === null ? (
         <>
           {words.__('Attempt %1 waits for the model', attempt)}
-          {run?.until !== undefined && <Since moment={run.until} />}
+          {run?.waitEndMs !== undefined && <Since moment={run.waitEndMs} />}
         </>
       ) : (
         words.__('Attempt %1 in %2.', attempt, wholeDurationText(secondsLeft))

@@ -47,8 +47,8 @@ export function TurnSummary(props: ITurnSummaryProps) {
           title={[
             words.__(
               '%1 tokens in, %2 of them cached',
-              count(figures.sent),
-              count(figures.cached)
+              count(figures.sentTokens),
+              count(figures.cachedTokens)
             ),
             ...others.map(fact => fact.text)
           ].join(' · ')}
@@ -64,7 +64,7 @@ export function TurnSummary(props: ITurnSummaryProps) {
               );
             }}
           >
-            {words._n('%1 step', '%1 steps', figures.steps)}
+            {words._n('%1 step', '%1 steps', figures.stepCount)}
           </LinkButton>
           {figureWords(figures, words).map(fact => (
             <span key={fact.text} className="plm-TurnSummary-fact">
@@ -77,9 +77,13 @@ export function TurnSummary(props: ITurnSummaryProps) {
         </span>
       )}
       {showsGauge &&
-        figures?.used !== undefined &&
-        figures.window !== undefined && (
-          <Gauge used={figures.used} window={figures.window} brief />
+        figures?.contextTokens !== undefined &&
+        figures.windowTokens !== undefined && (
+          <Gauge
+            used={figures.contextTokens}
+            window={figures.windowTokens}
+            brief
+          />
         )}
       <span className="plm-TurnSummary-actions">
         {text !== '' && (

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import {
   newAnnouncements,
-  type IAnnounced,
+  type IAnnouncementState,
   type Announcement
 } from '../../state/display/announcements';
 import type { ITranscript } from '../../state/store/transcript';
@@ -25,7 +25,7 @@ export function Announcements(props: {
 }) {
   const { transcript, isQuiet = never } = props;
   const { words } = useHost();
-  const announced = useRef<IAnnounced | null>(null);
+  const announced = useRef<IAnnouncementState | null>(null);
   const newest = useRef(transcript);
   const timer = useRef<number | null>(null);
   const [shownTexts, setShownTexts] = useState<readonly [number, string][]>([]);
@@ -40,7 +40,7 @@ export function Announcements(props: {
     newest.current = transcript;
     // The last announcements of a turn come before another turn begins.
     const isOver =
-      announced.current?.busy === true && transcript.status.type === 'idle';
+      announced.current?.isBusy === true && transcript.status.type === 'idle';
     if (timer.current !== null) {
       if (!isOver) {
         return;
@@ -158,13 +158,13 @@ function announcementText(announcement: Announcement, words: IWords): string {
       return words._n(
         'One prompt waits for this turn to end.',
         '%1 prompts wait for this turn to end.',
-        announcement.waiting
+        announcement.queuedCount
       );
     case 'back':
       return words._n(
         'The prompt that waited is back in the text field.',
         'The %1 prompts that waited are back in the text field.',
-        announcement.prompts
+        announcement.promptCount
       );
     case 'begun':
       return words.__('The agent is working.');

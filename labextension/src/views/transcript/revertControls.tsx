@@ -140,7 +140,7 @@ export function RevertBanner({ reverted }: { reverted: IRevertedMessages }) {
       setProblem(error ?? '');
     });
   };
-  const { kept, messages } = reverted;
+  const { unchangedFiles: kept, messageIds: messages } = reverted;
   return (
     <div className="plm-RevertBanner" role="status">
       <p>

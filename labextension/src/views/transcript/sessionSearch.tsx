@@ -8,8 +8,12 @@ import {
   type RefObject
 } from 'react';
 import { densityChoice } from '../../state/display/density';
-import { hitsOf, wordPattern, type IHit } from '../../state/display/foundText';
-import { shownPlace } from '../../state/display/shownPlace';
+import {
+  hitsInTurn,
+  wordPattern,
+  type IHit
+} from '../../state/display/foundText';
+import { openedPlace } from '../../state/display/openedPlace';
 import type { ITurn } from '../../state/display/turns';
 import { paintRanges, scrollToRange, textRanges } from '../dom/textRanges';
 import { useHost, type IWords } from '../host';
@@ -183,7 +187,7 @@ function useHits(turns: readonly ITurn[], searched: string): readonly IHit[] {
       pattern === null
         ? []
         : turns.flatMap(turn => {
-            const turnHits = known.get(turn) ?? hitsOf(turn, pattern);
+            const turnHits = known.get(turn) ?? hitsInTurn(turn, pattern);
             known.set(turn, turnHits);
             return turnHits;
           }),
@@ -200,7 +204,7 @@ function firstFrom(
   const later = new Set(turns.slice(origin).map(({ key }) => key));
   return Math.max(
     0,
-    hits.findIndex(({ turn }) => later.has(turn))
+    hits.findIndex(({ turnKey: turn }) => later.has(turn))
   );
 }
 
@@ -230,20 +234,26 @@ function useShownHit(
   const leave = useLatest(onLeave);
   useEffect(
     () => () => {
-      shownPlace.set(null);
+      openedPlace.set(null);
     },
     []
   );
-  const { turn, line, number, isInside, kind } = hit ?? NO_HIT;
+  const {
+    turnKey: turn,
+    lineKey: line,
+    index: number,
+    isInside,
+    kind
+  } = hit ?? NO_HIT;
   useEffect(() => {
     const node = elementRef.current;
     const pattern = wordPattern(searched);
     if (node === null || pattern === null || turn === '') {
-      shownPlace.set(null);
+      openedPlace.set(null);
       return;
     }
     leave.current();
-    shownPlace.set({ turn, line });
+    openedPlace.set({ turnKey: turn, lineKey: line });
     const startedAt = performance.now();
     let frame = 0;
     const paintAll = () => {
@@ -288,9 +298,9 @@ function useShownHit(
 }
 
 const NO_HIT: IHit = {
-  turn: '',
-  line: '',
-  number: 0,
+  turnKey: '',
+  lineKey: '',
+  index: 0,
   isInside: false,
   kind: 'text'
 };

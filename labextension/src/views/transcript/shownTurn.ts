@@ -1,6 +1,6 @@
 /** Scrolls the transcript to a turn that a reader asked for from elsewhere. */
 import { useEffect, useSyncExternalStore, type RefObject } from 'react';
-import { shownPlace } from '../../state/display/shownPlace';
+import { openedPlace } from '../../state/display/openedPlace';
 import type { ITurn } from '../../state/display/turns';
 import { useLatest } from '../dom/effects';
 
@@ -19,18 +19,19 @@ export function useShownTurn(
   onLeave: () => void
 ): void {
   const shown = useSyncExternalStore(
-    shownPlace.subscribe,
-    shownPlace.getSnapshot
+    openedPlace.subscribe,
+    openedPlace.getSnapshot
   );
   const isHere =
-    shown?.isScrolledTo === true && turns.some(({ key }) => key === shown.turn);
+    shown?.isScrolledTo === true &&
+    turns.some(({ key }) => key === shown.turnKey);
   const leave = useLatest(onLeave);
   useEffect(() => {
     const node = elementRef.current;
     if (node === null || shown === null || !isHere) {
       return;
     }
-    const { turn } = shown;
+    const { turnKey: turn } = shown;
     leave.current();
     let turnElement: HTMLElement | null = null;
     const scroll = () => {
@@ -59,7 +60,7 @@ export function useShownTurn(
     };
     const end = () => {
       stop();
-      shownPlace.set(null);
+      openedPlace.set(null);
     };
     // From then on, or from the first act of the reader, the place is theirs.
     const timer = setTimeout(end, SETTLE_MS);

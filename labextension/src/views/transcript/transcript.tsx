@@ -4,8 +4,8 @@ import { pagesOf, type ITurnPage } from '../../state/display/turnPages';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, unattachedAsks } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
-import { newestCovered } from '../../state/display/coveredTurns';
-import { shownPlace } from '../../state/display/shownPlace';
+import { newestCoveredPlace } from '../../state/display/coveredTurns';
+import { openedPlace } from '../../state/display/openedPlace';
 import { turnsOf, type ITurn } from '../../state/display/turns';
 import {
   CoveredTurnsProvider,
@@ -47,7 +47,7 @@ export function Transcript({
   const { words } = useHost();
   const { pages: shown, turns: allTurns } = usePages(transcript);
   const last = shown.at(-1);
-  const count = last === undefined ? 0 : last.first + last.turns.length;
+  const count = last === undefined ? 0 : last.firstIndex + last.turns.length;
   const busy = isBusy(transcript);
   const { entries, session } = transcript;
   const reverted = useMemo(
@@ -93,7 +93,7 @@ export function Transcript({
                   >
                     {shown.map((page, number) => (
                       <TurnPage
-                        key={page.first}
+                        key={page.firstIndex}
                         page={page}
                         newest={number === shown.length - 1}
                         live={busy && number === shown.length - 1}
@@ -136,7 +136,7 @@ function useCovered(allTurns: readonly ITurn[]): ICoveredTurns {
   return useMemo(
     () => ({
       lookUnderneath: mark => {
-        shownPlace.set(newestCovered(newest.current, mark));
+        openedPlace.set(newestCoveredPlace(newest.current, mark));
       }
     }),
     [newest]

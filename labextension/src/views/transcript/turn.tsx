@@ -2,7 +2,10 @@
 import { memo, useMemo } from 'react';
 import type { Message, ProposedRequest } from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
-import { changesOf, type RevertedExtent } from '../../state/session/reverts';
+import {
+  turnFileChanges,
+  type RevertedExtent
+} from '../../state/session/reverts';
 import type { ITranscript } from '../../state/store/transcript';
 import { proposedFix } from '../../state/lines/proposedFix';
 import type { ITurn } from '../../state/display/turns';
@@ -50,12 +53,12 @@ export const Turn = memo(
         first_step: 1,
         density,
         status: '',
-        changes: changesOf(turn.entries[0]?.message.info)
+        changes: turnFileChanges(turn.entries[0]?.message.info)
       }),
       [turn, live, asks, questions, decisions, density, replies, session]
     );
     const fix = useMemo(
-      () => proposedFix(turn.attached, turn.messages),
+      () => proposedFix(turn.attachments, turn.messages),
       [turn]
     );
     return (
@@ -66,7 +69,7 @@ export const Turn = memo(
               origin={turn.origin}
               // The prompts of a subagent come from the calling agent.
               isTask={transcript.session?.parent_id !== undefined}
-              attached={turn.attached}
+              attached={turn.attachments}
               reverted={reverted === 'whole'}
             >
               <PromptText text={turn.prompt} line={turn.key} />

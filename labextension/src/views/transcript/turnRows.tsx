@@ -73,7 +73,7 @@ interface ITurnPageProps {
 /** Draws a page of turns; until it is rendered, an empty element of its height. */
 export const TurnPage = memo(function Page(props: ITurnPageProps) {
   const {
-    page: { first, turns },
+    page: { firstIndex: first, turns },
     newest,
     live,
     canRetry,
@@ -82,7 +82,7 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
   const { elementRef, near } = useNearViewport<HTMLDivElement>(() => newest);
   const [wasRendered, setWasRendered] = useState(near);
   const isAskedFor = useIsShown(place =>
-    turns.some(({ key }) => key === place.turn)
+    turns.some(({ key }) => key === place.turnKey)
   );
   const isNear = near || isAskedFor;
   const shows = wasRendered || isNear;
@@ -149,7 +149,7 @@ interface IRowProps {
 
 const TurnRow = memo(function Row(props: IRowProps) {
   const { turn, place: number, watched, newest, live, reverted } = props;
-  const isAskedFor = useIsShown(place => place.turn === turn.key);
+  const isAskedFor = useIsShown(place => place.turnKey === turn.key);
   const { elementRef, near } = useNearViewport<HTMLElement>(
     () => newest,
     live || isAskedFor,

@@ -17,10 +17,10 @@ function reviewed(
 ): IReviewedChange {
   return {
     key: `call_1:${index}`,
-    message: 'msg_1',
-    call: 'call_1',
+    messageId: 'msg_1',
+    callId: 'call_1',
     index,
-    count: 2,
+    callChangeCount: 2,
     change: { action: 'edit', cell: `c${index}` } as MadeChange,
     ...more
   };
@@ -68,7 +68,7 @@ describe('proposals', () => {
         }
       ]
     ]);
-    expect(pendingDecisions.of('per_1').size).toBe(0);
+    expect(pendingDecisions.decisionsOf('per_1').size).toBe(0);
   });
 
   it('that are all accepted, or all rejected without a reason, are a plain answer', async () => {
@@ -113,7 +113,7 @@ describe('changes that were made', () => {
   it('are taken back call by call, the newest first', async () => {
     const { outcome, target: to } = target();
     await cellReviewActions(to).decide(
-      [reviewed(0), reviewed(0, { call: 'call_2' }), reviewed(1)],
+      [reviewed(0), reviewed(0, { callId: 'call_2' }), reviewed(1)],
       { accept: false, reason: 'no' }
     );
 

@@ -69,12 +69,12 @@ describe('an answer that its session no longer holds', () => {
     expect(isRemoved(segment(), untold)).toBe(false);
   });
 
-  it('is drawn so, and is not where the session is not known', () => {
+  it('is drawn so, and is not where the session is not isLoaded', () => {
     const transcript = { ...EMPTY_TRANSCRIPT, seq: 12 };
-    const view = (known: boolean) => ({
+    const view = (isLoaded: boolean) => ({
       ...UNKNOWN_KERNEL,
       link: 'ready' as const,
-      sessions: new Map([['ses_1', { head, known, transcript }]])
+      sessions: new Map([['ses_1', { head, isLoaded, transcript }]])
     });
 
     expect(displayedSegment(segment(), view(true)).reverted).toBe('removed');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
 import {
   newAnnouncements,
-  type IAnnounced
+  type IAnnouncementState
 } from '../../../src/state/display/announcements';
 import { sentenceEnd } from '../../../src/state/text/spokenText';
 import {
@@ -19,7 +19,7 @@ function busy(...said: Message[]): ITranscript {
   return { ...EMPTY_TRANSCRIPT, status: BUSY, entries };
 }
 
-const heardNothing = (): IAnnounced =>
+const heardNothing = (): IAnnouncementState =>
   newAnnouncements(EMPTY_TRANSCRIPT, null)[1];
 
 const DONE = { status: 'completed', reason: '' };
@@ -75,7 +75,7 @@ describe('what is announced', () => {
     const stands = { ...busy(build.assistant([call])), asks: [ask] };
     const [said, then] = newAnnouncements(stands, {
       ...heardNothing(),
-      busy: true,
+      isBusy: true,
       isTurnAnnounced: true
     });
 
@@ -225,9 +225,9 @@ describe('what is announced', () => {
       later
     );
 
-    expect(said).toEqual([{ kind: 'queued', waiting: 2 }]);
+    expect(said).toEqual([{ kind: 'queued', queuedCount: 2 }]);
     expect(again).toEqual([]);
-    expect(over).toEqual([{ kind: 'back', prompts: 2 }, { kind: 'over' }]);
+    expect(over).toEqual([{ kind: 'back', promptCount: 2 }, { kind: 'over' }]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { FileDiff } from '../../../src/protocol/generated';
 import {
-  changedLines,
+  changedLineCounts,
   isCoveredByCall
 } from '../../../src/state/lines/toolCalls';
 import { assistant, ran } from '../../builders';
@@ -22,7 +22,7 @@ function wrote(diff: string) {
 }
 
 function counted(diff: string): string {
-  return changedLines(wrote(diff));
+  return changedLineCounts(wrote(diff));
 }
 
 it.each([

@@ -1,7 +1,7 @@
 /** What a compaction covers is found at its newest turn. */
 import { describe, expect, it } from 'vitest';
 import type { CompactionPart, Message } from '../../../src/protocol/generated';
-import { newestCovered } from '../../../src/state/display/coveredTurns';
+import { newestCoveredPlace } from '../../../src/state/display/coveredTurns';
 import { turnsOf } from '../../../src/state/display/turns';
 import * as build from '../../builders';
 
@@ -44,9 +44,9 @@ describe('the newest covered turn', () => {
       second.info.id
     ]
   ])('%s', (_name, tail, turn, line) => {
-    expect(newestCovered(all, mark(marker, tail))).toEqual({
-      turn: turn.info.id,
-      line,
+    expect(newestCoveredPlace(all, mark(marker, tail))).toEqual({
+      turnKey: turn.info.id,
+      lineKey: line,
       isScrolledTo: true
     });
   });
@@ -65,12 +65,14 @@ describe('the newest covered turn', () => {
       }))
     });
 
-    expect(newestCovered(whole, mark(summary))?.turn).toBe(first.info.id);
+    expect(newestCoveredPlace(whole, mark(summary))?.turnKey).toBe(
+      first.info.id
+    );
   });
 
   it('is unknown where the session does not hold the compaction', () => {
     const other = build.user([build.text('Elsewhere')]);
 
-    expect(newestCovered(all, mark(other))).toBeNull();
+    expect(newestCoveredPlace(all, mark(other))).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 /** Words are found in everything that was said and done, in order, and counted as the page shows them. */
 import { describe, expect, it } from 'vitest';
 import {
-  hitsOf,
+  hitsInTurn,
   wordPattern,
   type IHit
 } from '../../../src/state/display/foundText';
@@ -16,7 +16,7 @@ function found(wanted: string, ...said: Parameters<typeof build.assistant>[0]) {
   }));
   const pattern = wordPattern(wanted);
   return turnsOf({ entries }).flatMap((turn): readonly IHit[] =>
-    pattern === null ? [] : hitsOf(turn, pattern)
+    pattern === null ? [] : hitsInTurn(turn, pattern)
   );
 }
 
@@ -30,7 +30,7 @@ describe('the words', () => {
     );
 
     expect(
-      hits.map(({ kind, number, isInside }) => [kind, number, isInside])
+      hits.map(({ kind, index, isInside }) => [kind, index, isInside])
     ).toEqual([
       ['prompt', 0, false],
       ['reasoning', 0, true],

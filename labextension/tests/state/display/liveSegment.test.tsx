@@ -63,7 +63,7 @@ function view(
     ...UNKNOWN_KERNEL,
     link,
     current: 'ses_1',
-    sessions: new Map([['ses_1', { head, transcript, known: true }]])
+    sessions: new Map([['ses_1', { head, transcript, isLoaded: true }]])
   };
 }
 
@@ -83,7 +83,7 @@ describe('a segment that is drawn from the store', () => {
     const shown = displayedSegment(open(), view([assistant([text('Newer.')])]));
 
     expect(words(shown.segment)).toEqual(['Newer.']);
-    expect(shown.live).toBe(true);
+    expect(shown.isLive).toBe(true);
   });
 
   it('holds only its own stretch of the turn', () => {
@@ -126,7 +126,7 @@ describe('a segment that is drawn from the store', () => {
     const shown = displayedSegment(open(), view(turn));
 
     expect(words(shown.segment)).toEqual(['Done.']);
-    expect(shown.live).toBe(false);
+    expect(shown.isLive).toBe(false);
   });
 
   it('holds the words that joined while it ran', () => {
@@ -151,10 +151,10 @@ describe('a segment that is drawn from the store', () => {
       link: 'absent'
     });
 
-    expect(gone.interrupted).toBe(true);
+    expect(gone.isInterrupted).toBe(true);
     expect(gone.segment.open).toBe(false);
-    expect(unknown.interrupted).toBe(true);
-    expect(displayedSegment(open(), UNKNOWN_KERNEL).interrupted).toBe(false);
+    expect(unknown.isInterrupted).toBe(true);
+    expect(displayedSegment(open(), UNKNOWN_KERNEL).isInterrupted).toBe(false);
   });
 
   it('is drawn as it was saved once it says all', () => {
@@ -295,7 +295,7 @@ describe('a turn that failed', () => {
       transcript: EMPTY_TRANSCRIPT
     };
 
-    expect(displayedSegment(saved(), now).live).toBe(true);
+    expect(displayedSegment(saved(), now).isLive).toBe(true);
     expect(words(displayedSegment(saved(), now).segment)).toEqual(['At last.']);
     expect(isStale(saved(), transcript)).toBe(true);
     expect(

@@ -39,12 +39,12 @@ it.each(CASES.map(entry => [entry.name, entry] as const))(
 
     expect(
       figures && {
-        steps: figures.steps,
+        steps: figures.stepCount,
         words: figureWords(figures, HOST.words).map(({ text, more }) =>
           more === undefined ? text : `${text} ${more}`
         ),
-        used: figures.used,
-        window: figures.window
+        used: figures.contextTokens,
+        window: figures.windowTokens
       }
     ).toEqual(told && { used: undefined, window: undefined, ...told });
   }

@@ -136,14 +136,14 @@ describe('lines', () => {
     const failed = (...parts: RetryPart[]) => assistant(parts, { error });
 
     expect(messageLines([failed(retry(1), retry(2)), failed()])).toMatchObject([
-      { kind: 'error', attempts: 4 }
+      { kind: 'error', attemptCount: 4 }
     ]);
     const other = { ...error, message: 'No credit.' };
     expect(
       messageLines([failed(retry(1)), assistant([], { error: other })])
     ).toMatchObject([
-      { kind: 'error', attempts: 2 },
-      { kind: 'error', attempts: 1, error: other }
+      { kind: 'error', attemptCount: 2 },
+      { kind: 'error', attemptCount: 1, error: other }
     ]);
   });
 
@@ -184,9 +184,9 @@ describe('lines', () => {
     ]);
 
     expect(found).toMatchObject([
-      { kind: 'retry', key: first.id, part: second, run: { failed: 2 } },
+      { kind: 'retry', key: first.id, part: second, run: { failedCount: 2 } },
       { kind: 'text' },
-      { kind: 'retry', key: third.id, part: third, run: { failed: 1 } }
+      { kind: 'retry', key: third.id, part: third, run: { failedCount: 1 } }
     ]);
   });
 });

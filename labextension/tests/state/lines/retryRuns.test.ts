@@ -28,7 +28,7 @@ describe('a retried request', () => {
       const found = retryLines(parts, error ?? undefined, over);
 
       const said = parts.flatMap(part => {
-        if (part.type !== 'retry' || found.merged.has(part.id)) {
+        if (part.type !== 'retry' || found.mergedIds.has(part.id)) {
           return [];
         }
         const run = found.runs.get(part.id);

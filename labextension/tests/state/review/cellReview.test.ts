@@ -14,7 +14,7 @@ import {
 } from '../../../src/state/store/transcript';
 import {
   reviewsByCell,
-  sameReviews,
+  reviewsKeepingObjects,
   undecidedChanges
 } from '../../../src/state/review/cellReview';
 import { cellName, reviewTitle } from '../../../src/state/review/changeWords';
@@ -152,8 +152,8 @@ describe('the review of a session', () => {
     expect(others).toEqual([]);
     expect(review).toMatchObject({
       key: 'call_1:1',
-      before: 'x = 1',
-      now: 'x = 3',
+      sourceBefore: 'x = 1',
+      sourceAfter: 'x = 3',
       isInserted: false
     });
   });
@@ -183,8 +183,8 @@ describe('the places of a review', () => {
   const CELLS = ['c1', 'c2', 'c3'];
   const placed = (...changes: MadeChange[]) =>
     reviewPlaces(reviewsOf(...changes), CELLS).map(
-      ({ index, isMark, position, review }) =>
-        `${review.cell} ${position} ${index}${isMark ? ' mark' : ''}`
+      ({ cellIndex, isMark, position, review }) =>
+        `${review.cellId} ${position} ${cellIndex}${isMark ? ' mark' : ''}`
     );
 
   it('are in the order of the notebook', () => {
@@ -216,9 +216,9 @@ describe('the places of a review', () => {
       'c1 in 0',
       'c1 below 1 mark'
     ]);
-    expect(reviewPlaces(asked, CELLS).map(({ index }) => index)).toEqual([
-      0, 2
-    ]);
+    expect(
+      reviewPlaces(asked, CELLS).map(({ cellIndex }) => cellIndex)
+    ).toEqual([0, 2]);
   });
 
   it('show a cell that is only proposed, also behind another such one', () => {
@@ -245,7 +245,8 @@ describe('the places of a review', () => {
 
     expect(
       reviewPlaces(reviews, CELLS).map(
-        ({ index, position, review }) => `${review.cell} ${position} ${index}`
+        ({ cellIndex, position, review }) =>
+          `${review.cellId} ${position} ${cellIndex}`
       )
     ).toEqual(['n3 above 0', 'n1 below 1', 'n2 below 1', 'n4 below 2']);
   });
@@ -263,13 +264,13 @@ describe('reviews that are looked at again', () => {
     // A message that grows is another object with the same metadata.
     const grown = { ...message, parts: [...message.parts] };
 
-    const now = sameReviews(
+    const now = reviewsKeepingObjects(
       reviewsByCell(undecidedChanges(transcript([grown, later]))),
       before
     );
 
     expect(now[0]).toBe(before[0]);
-    expect(now[1]?.now).toBe('x = 3');
+    expect(now[1]?.sourceAfter).toBe('x = 3');
   });
 
   it('stay the same where another change of their call is decided', () => {
@@ -294,7 +295,10 @@ describe('reviews that are looked at again', () => {
     } as ToolPart);
     const before = reviewsByCell(undecidedChanges(first));
 
-    const now = sameReviews(reviewsByCell(undecidedChanges(second)), before);
+    const now = reviewsKeepingObjects(
+      reviewsByCell(undecidedChanges(second)),
+      before
+    );
 
     expect(now).toHaveLength(1);
     expect(now[0]).toBe(before[1]);
@@ -308,7 +312,7 @@ describe('reviews that are looked at again', () => {
       );
     const before = reviews('per_1');
 
-    const [now] = sameReviews(reviews('per_2'), before);
+    const [now] = reviewsKeepingObjects(reviews('per_2'), before);
 
     expect(now?.changes[0]?.ask?.id).toBe('per_2');
   });

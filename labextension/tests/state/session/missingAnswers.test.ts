@@ -48,10 +48,10 @@ const cell = (
   more: Partial<ICellContents> = {}
 ): ICellContents => ({
   id,
-  mayAsk: true,
+  isAgentCell: true,
   source: '%%agent\nDraw it.',
-  turns: [],
-  isEmpty: true,
+  turnIds: [],
+  hasNoOutputs: true,
   ...more
 });
 
@@ -69,7 +69,10 @@ describe('an answer is lost', () => {
 
   it('not when a cell shows it, whichever that is', () => {
     const value = asked('c1');
-    const shown = cell('moved', { turns: [idOf(value)], isEmpty: false });
+    const shown = cell('moved', {
+      turnIds: [idOf(value)],
+      hasNoOutputs: false
+    });
 
     expect(missingAnswers(told(value), [cell('c1'), shown]).size).toBe(0);
   });
@@ -77,7 +80,7 @@ describe('an answer is lost', () => {
   it('not when its cell asked again since', () => {
     const value = asked('c1');
     const again = asked('c1');
-    const shown = cell('c1', { turns: [idOf(again)], isEmpty: false });
+    const shown = cell('c1', { turnIds: [idOf(again)], hasNoOutputs: false });
 
     expect(missingAnswers(told([...value, ...again]), [shown]).size).toBe(0);
     expect([
@@ -106,11 +109,11 @@ describe('an answer is lost', () => {
 });
 
 describe('it goes back', () => {
-  const value = { turn: 'm', cell: 'c1', prompt: 'Draw it.' };
+  const value = { turnId: 'm', cellId: 'c1', prompt: 'Draw it.' };
 
   it('into its cell, or below what stands there now, or to the end', () => {
-    const other = cell('c2', { source: '1', mayAsk: false });
-    const changed = cell('c1', { source: 'x = 1', mayAsk: false });
+    const other = cell('c2', { source: '1', isAgentCell: false });
+    const changed = cell('c1', { source: 'x = 1', isAgentCell: false });
 
     expect(targetCell(value, [other, cell('c1')])).toEqual({
       index: 1,
@@ -124,7 +127,7 @@ describe('it goes back', () => {
   });
 
   it('into an empty cell with these words, where names do not last', () => {
-    const full = cell('n1', { isEmpty: false });
+    const full = cell('n1', { hasNoOutputs: false });
 
     expect(targetCell(value, [full, cell('n2')])).toEqual({
       index: 1,

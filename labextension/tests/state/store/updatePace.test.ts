@@ -8,7 +8,7 @@ import {
   MAX_PAUSE_MS,
   PAUSE_FACTOR,
   updatePace,
-  WORDS_MS
+  MIN_DELTA_PAUSE_MS
 } from '../../../src/state/store/updatePace';
 
 const FRAME_MS = 16;
@@ -64,7 +64,7 @@ describe('the pace of updates', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(run).toHaveBeenCalledOnce();
 
-    expect(await pauseAfter(2)).toBeCloseTo(WORDS_MS, -1);
+    expect(await pauseAfter(2)).toBeCloseTo(MIN_DELTA_PAUSE_MS, -1);
   });
 
   it('leaves most of the time to the user where drawing takes long', async () => {

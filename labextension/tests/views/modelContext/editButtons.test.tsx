@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Decision } from '../../../src/protocol/generated';
 import {
   decisionsAbout,
-  isUndone,
+  isSummaryUndone,
   effectiveDecisions
 } from '../../../src/state/session/contextEdits';
 import { HostProvider } from '../../../src/views/host';
@@ -100,8 +100,8 @@ describe('what holds for a part', () => {
       message_id: 'msg_9'
     });
 
-    expect(isUndone([undo], 'msg_9')).toBe(true);
-    expect(isUndone([undo], 'msg_8')).toBe(false);
+    expect(isSummaryUndone([undo], 'msg_9')).toBe(true);
+    expect(isSummaryUndone([undo], 'msg_8')).toBe(false);
   });
 });
 

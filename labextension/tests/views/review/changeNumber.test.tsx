@@ -60,7 +60,14 @@ it('keeps its number off the screen, and has the new one when it is back', () =>
     undone: false
   };
   const reviews = reviewsByCell([
-    { key: 'b', message: 'm', call: 'c', index: 0, count: 1, change }
+    {
+      key: 'b',
+      messageId: 'm',
+      callId: 'c',
+      index: 0,
+      callChangeCount: 1,
+      change
+    }
   ]);
   const keys = (...all: string[]) => all.map(key => ({ key }));
   numbers.assign(keys('a', 'b', 'c'));

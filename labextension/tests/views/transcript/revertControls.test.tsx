@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { FileDiff, RevertPreview } from '../../../src/protocol/generated';
 import { displayedSegment } from '../../../src/state/display/liveSegment';
 import {
-  changesOf,
+  turnFileChanges,
   revertedMessages,
   revertedExtent
 } from '../../../src/state/session/reverts';
@@ -89,10 +89,10 @@ describe('what is taken back', () => {
       session: session({ message_id: 'u2', kept: ['b.txt'] })
     });
 
-    expect([...(taken?.messages ?? [])]).toEqual(['u2', 'a2']);
+    expect([...(taken?.messageIds ?? [])]).toEqual(['u2', 'a2']);
     expect(revertedExtent(taken, ['u2', 'a2'])).toBe('whole');
     expect(revertedExtent(taken, ['u1', 'a1'])).toBeUndefined();
-    expect(taken?.kept).toEqual(['b.txt']);
+    expect(taken?.unchangedFiles).toEqual(['b.txt']);
   });
 
   it('is a part of a message, and all that follow', () => {
@@ -111,9 +111,9 @@ describe('the changes of a turn', () => {
     const info = { role: 'user', summary: { diffs: [DIFF, 7] } };
 
     expect(
-      changesOf(info as unknown as Parameters<typeof changesOf>[0])
+      turnFileChanges(info as unknown as Parameters<typeof turnFileChanges>[0])
     ).toEqual([DIFF]);
-    expect(changesOf(undefined)).toEqual([]);
+    expect(turnFileChanges(undefined)).toEqual([]);
   });
 
   it('are a line of numbers that opens to files and their lines', () => {
@@ -211,10 +211,10 @@ describe('Revert to here', () => {
 
 describe('the banner', () => {
   const taken = {
-    message: 'u2',
-    messages: new Set(['u2', 'a2', 'x']),
-    kept: ['b.txt'],
-    files: []
+    messageId: 'u2',
+    messageIds: new Set(['u2', 'a2', 'x']),
+    unchangedFiles: ['b.txt'],
+    changedFiles: []
   };
 
   it('counts, names what was left alone, and offers the ways on', async () => {
@@ -260,7 +260,7 @@ describe('a cell', () => {
         [
           'ses_1',
           {
-            known: true,
+            isLoaded: true,
             head: { read_only: false },
             transcript: {
               ...EMPTY_TRANSCRIPT,

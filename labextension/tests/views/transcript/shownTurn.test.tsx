@@ -2,7 +2,7 @@
 /** A turn that was asked for is scrolled to once, by the transcript that holds it. */
 import { act, fireEvent, render } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { shownPlace } from '../../../src/state/display/shownPlace';
+import { openedPlace } from '../../../src/state/display/openedPlace';
 import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
 import { Transcript } from '../../../src/views/transcript/transcript';
 import { HostProvider } from '../../../src/views/host';
@@ -18,7 +18,7 @@ beforeEach(() => {
   Element.prototype.scrollIntoView = scrolled;
 });
 afterEach(() => {
-  shownPlace.set(null);
+  openedPlace.set(null);
 });
 
 function show(...ids: string[]) {
@@ -58,7 +58,7 @@ function scrollsOnRequest(): void {
 
 function askFor(turn: string): void {
   act(() => {
-    shownPlace.set({ turn, line: turn, isScrolledTo: true });
+    openedPlace.set({ turnKey: turn, lineKey: turn, isScrolledTo: true });
   });
 }
 
@@ -100,7 +100,7 @@ it('is done with the first act of the reader, and not again when the session is 
 
   const { followsItsEnd } = show('one', 'two');
 
-  expect(shownPlace.getSnapshot()).toBeNull();
+  expect(openedPlace.getSnapshot()).toBeNull();
   expect(followsItsEnd()).toBe(true);
   expect(scrolled).not.toHaveBeenCalled();
 });
@@ -116,6 +116,6 @@ it('stays unfolded when the reader goes on', () => {
   askFor('one');
   fireEvent.wheel(document.body);
 
-  expect(shownPlace.getSnapshot()).toBeNull();
+  expect(openedPlace.getSnapshot()).toBeNull();
   expect(folded()).toBe('false');
 });

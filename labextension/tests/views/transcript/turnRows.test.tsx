@@ -7,7 +7,7 @@ import {
   EMPTY_TRANSCRIPT,
   type ITranscript
 } from '../../../src/state/store/transcript';
-import { PAGE_TURNS, pagesOf } from '../../../src/state/display/turnPages';
+import { MAX_PAGE_TURNS, pagesOf } from '../../../src/state/display/turnPages';
 import { turnsOf } from '../../../src/state/display/turns';
 import { Transcript } from '../../../src/views/transcript/transcript';
 import { HostProvider } from '../../../src/views/host';
@@ -208,7 +208,7 @@ describe('a long transcript', () => {
   });
 
   it('fills its pages when there is nothing else to do, the newest first', () => {
-    const { pages: shown, rows } = show(said(3 * PAGE_TURNS));
+    const { pages: shown, rows } = show(said(3 * MAX_PAGE_TURNS));
     const filled = () => shown().map(page => page.childElementCount > 0);
     const rest = () => {
       act(() => {
@@ -221,16 +221,16 @@ describe('a long transcript', () => {
     expect(filled()).toEqual([false, true, true]);
     rest();
     expect(filled()).toEqual([true, true, true]);
-    expect(rows()).toHaveLength(3 * PAGE_TURNS);
+    expect(rows()).toHaveLength(3 * MAX_PAGE_TURNS);
     expect(rows().filter(isWhole)).toHaveLength(3);
   });
 
   it('fills a page at once that comes near', () => {
-    const { page } = show(said(3 * PAGE_TURNS));
+    const { page } = show(said(3 * MAX_PAGE_TURNS));
 
     tell(page(0), true);
 
-    expect(page(0).childElementCount).toBe(PAGE_TURNS);
+    expect(page(0).childElementCount).toBe(MAX_PAGE_TURNS);
   });
 });
 
@@ -284,7 +284,7 @@ describe('2,400 parts', () => {
 
 describe('pages and turns', () => {
   it('are the same as before where nothing changed', () => {
-    const before = said(2 * PAGE_TURNS + 5);
+    const before = said(2 * MAX_PAGE_TURNS + 5);
     const told = turnsOf(before);
     const cut = pagesOf(told);
     const more = {

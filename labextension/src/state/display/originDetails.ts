@@ -5,52 +5,55 @@ import { beginningOf, oneLine } from '../text/oneLine';
 import { turnsOf } from './turns';
 
 /** Letters of a prompt that name a turn. */
-const PROMPT_CHARS = 60;
+const MAX_PROMPT_CHARS = 60;
 
 type Reviewer = 'person' | 'nobody' | 'setting';
 
 /** What a page knows of an origin. */
-interface IKnownOrigin {
+interface ICellOriginDetails {
   /** The key of the turn; null where the session is not loaded in this page. */
-  turn: string | null;
+  turnKey: string | null;
   /** The beginning of the turn's prompt; empty for none. */
-  prompt: string;
+  promptBeginning: string;
   /** Who approved the change; null where it is not known. */
   reviewer: Reviewer | null;
 }
 
 /** Finds the turn of an origin, and who approved the change of a cell. */
-export function knownOrigin(
+export function originDetails(
   { sessions }: IKernelView,
   { session, message, call }: CellOrigin,
-  cell: string
-): IKnownOrigin {
+  cellId: string
+): ICellOriginDetails {
   const transcript = sessions.get(session)?.transcript;
   const originTurn = turnsOf({ entries: transcript?.entries ?? [] }).find(
     turn => turn.messages.some(({ info }) => info.id === message)
   );
   const parts = originTurn?.messages.flatMap(({ parts }) => parts) ?? [];
   return {
-    turn: originTurn?.key ?? null,
-    prompt: beginningOf(oneLine(originTurn?.prompt ?? ''), PROMPT_CHARS),
-    reviewer: reviewerOf(changeOf(parts, call, cell))
+    turnKey: originTurn?.key ?? null,
+    promptBeginning: beginningOf(
+      oneLine(originTurn?.prompt ?? ''),
+      MAX_PROMPT_CHARS
+    ),
+    reviewer: reviewerOf(madeChange(parts, call, cellId))
   };
 }
 
-function changeOf(
+function madeChange(
   parts: readonly Part[],
-  call: string,
-  cell: string
+  callId: string,
+  cellId: string
 ): Partial<MadeChange> | undefined {
-  const recorded = parts.flatMap(part =>
-    part.type === 'tool' && part.call_id === call && 'metadata' in part.state
+  const recordedChanges = parts.flatMap(part =>
+    part.type === 'tool' && part.call_id === callId && 'metadata' in part.state
       ? [part.state.metadata.cells]
       : []
   )[0];
-  const changes = Array.isArray(recorded)
-    ? (recorded as Partial<MadeChange>[])
+  const changes = Array.isArray(recordedChanges)
+    ? (recordedChanges as Partial<MadeChange>[])
     : [];
-  return changes.findLast(change => change.cell === cell);
+  return changes.findLast(change => change.cell === cellId);
 }
 
 function reviewerOf(change: Partial<MadeChange> | undefined): Reviewer | null {

@@ -1,7 +1,7 @@
 /** What a page knows of where a cell's source came from. */
 import { describe, expect, it } from 'vitest';
 import type { MadeChange } from '../../../src/protocol/generated';
-import { knownOrigin } from '../../../src/state/display/knownOrigin';
+import { originDetails } from '../../../src/state/display/originDetails';
 import {
   UNKNOWN_KERNEL,
   type IKernelView
@@ -24,7 +24,7 @@ function page(prompt: string, change: Partial<MadeChange> | string) {
   const session = {
     head: build.sessionHead(),
     transcript: { ...EMPTY_TRANSCRIPT, entries },
-    known: true
+    isLoaded: true
   };
   const view: IKernelView = {
     ...UNKNOWN_KERNEL,
@@ -47,28 +47,28 @@ describe('the origin of a cell', () => {
   ] as const)('was approved by %s', (reviewer, change) => {
     const { view, origin, turn } = page('Write it.', { cell: 'c', ...change });
 
-    expect(knownOrigin(view, origin, 'c')).toEqual({
-      turn,
-      prompt: 'Write it.',
+    expect(originDetails(view, origin, 'c')).toEqual({
+      turnKey: turn,
+      promptBeginning: 'Write it.',
       reviewer
     });
-    expect(knownOrigin(view, origin, 'other').reviewer).toBeNull();
+    expect(originDetails(view, origin, 'other').reviewer).toBeNull();
   });
 
   it('is one short line without characters that turn its order', () => {
     const { view, origin } = page(`a\n\u202Eb${'😀'.repeat(80)}`, '[left out]');
-    const { prompt, reviewer } = knownOrigin(view, origin, 'c');
+    const { promptBeginning, reviewer } = originDetails(view, origin, 'c');
 
-    expect(prompt).toBe(`a··b${'😀'.repeat(55)}…`);
+    expect(promptBeginning).toBe(`a··b${'😀'.repeat(55)}…`);
     expect(reviewer).toBeNull();
   });
 
   it('is not known of a session that is not loaded, or of another message', () => {
     const { view, origin } = page('Write it.', '');
-    const unknown = { turn: null, prompt: '', reviewer: null };
+    const unknown = { turnKey: null, promptBeginning: '', reviewer: null };
 
-    expect(knownOrigin(UNKNOWN_KERNEL, origin, 'c')).toEqual(unknown);
-    expect(knownOrigin(view, { ...origin, message: 'no' }, 'c')).toEqual(
+    expect(originDetails(UNKNOWN_KERNEL, origin, 'c')).toEqual(unknown);
+    expect(originDetails(view, { ...origin, message: 'no' }, 'c')).toEqual(
       unknown
     );
   });

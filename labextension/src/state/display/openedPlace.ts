@@ -4,14 +4,14 @@
  */
 import { ReadableValue } from '../store/readableValue';
 
-export interface IShownPlace {
+export interface ITranscriptPlace {
   /** The key of the turn. */
-  turn: string;
+  turnKey: string;
   /** The key of the line in it; that of the turn for its prompt. */
-  line: string;
+  lineKey: string;
   /** Whether the transcript that holds the turn scrolls to it once, and gives it the keyboard. */
   isScrolledTo?: boolean;
 }
 
 /** The page's place; null where none is asked for. */
-export const shownPlace = new ReadableValue<IShownPlace | null>(null);
+export const openedPlace = new ReadableValue<ITranscriptPlace | null>(null);
