@@ -66,7 +66,7 @@ export class KernelSource implements IInspectorSource {
   }
 
   /** The sentence shown instead of an answer while the kernel is gone. */
-  get waits(): string | undefined {
+  get waitSentence(): string | undefined {
     return this._kernel.state === 'ready' ? undefined : WAIT_SENTENCE;
   }
 

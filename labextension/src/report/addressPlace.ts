@@ -84,7 +84,12 @@ function addressPlace(
   const index =
     sessions[storedIndex] === session ? storedIndex : sessions.indexOf(session);
   return index >= 0
-    ? { ...opened, index, place, remark: unknownWords(link.unknown, words) }
+    ? {
+        ...opened,
+        index,
+        place,
+        remark: unknownWords(link.unknownPieces, words)
+      }
     : {
         ...opened,
         remark: words.__(

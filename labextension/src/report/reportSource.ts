@@ -49,9 +49,9 @@ export class ReportSource implements IInspectorSource {
   }
 
   /** Returns the source of a subagent; the report's own session holds the sources of all, at any depth. */
-  ofSubagent(session: string): ReportSource | null {
+  subagentSource(session: string): ReportSource | null {
     if (this._parent !== null) {
-      return this._parent.ofSubagent(session);
+      return this._parent.subagentSource(session);
     }
     const data = this._data.subagents[session];
     if (data !== undefined && !this._subagents.has(session)) {
@@ -222,7 +222,7 @@ export class ReportSource implements IInspectorSource {
   /** Returns a block for each definition of an item of tools, with what the report has of their texts. */
   private _definitionBlocks(block: RequestItem, item: number): RequestItem[] {
     const { view, items } = this._data;
-    const { first, count } = definitionsOf(view, item);
+    const { firstIndex: first, count } = definitionsOf(view, item);
     const texts = count === 0 ? [] : definitionTexts(items[item] ?? '');
     const itemTokens = Math.max(view.items.tokens[item] ?? 0, 1);
     return Array.from({ length: count }, (_, index) => {

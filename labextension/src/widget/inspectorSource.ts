@@ -66,7 +66,7 @@ export class CommSource implements IInspectorSource {
     this._leaveComm = followComm(_model, this._onMessage, this._onEnd);
   }
 
-  get waits(): string | undefined {
+  get waitSentence(): string | undefined {
     const oldest = Math.min(
       ...[...this._questions.values()].map(({ since }) => since)
     );

@@ -125,7 +125,7 @@ describe('the source of a tab', () => {
     expect(kernel.asked).toHaveLength(2);
     kernel.answer({ answer: { error: '', milliseconds: 7 } });
     expect(await asked).toMatchObject({ milliseconds: 7 });
-    expect(source.waits).toBeUndefined();
+    expect(source.waitSentence).toBeUndefined();
   });
 
   it('asks what a kernel that ended left unanswered once it is there again, and says so until then', async () => {
@@ -138,7 +138,9 @@ describe('the source of a tab', () => {
     kernel.answer({ error: 'The notebook has no kernel.' });
     await vi.advanceTimersByTimeAsync(10 * SETTLE_MS);
     expect(kernel.asked).toHaveLength(2);
-    expect(source.waits).toBe('It is read once the kernel answers again.');
+    expect(source.waitSentence).toBe(
+      'It is read once the kernel answers again.'
+    );
 
     const answer = { answer: { error: '', milliseconds: 7 } };
     kernel.always = answer;
@@ -147,7 +149,7 @@ describe('the source of a tab', () => {
     expect(await lost).toMatchObject({ milliseconds: 7 });
     expect(await later).toMatchObject({ milliseconds: 7 });
     expect(kernel.asked).toHaveLength(4);
-    expect(source.waits).toBeUndefined();
+    expect(source.waitSentence).toBeUndefined();
   });
 
   it('lets go of what waits for a kernel when its tab is closed', async () => {

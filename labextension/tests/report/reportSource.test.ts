@@ -83,9 +83,9 @@ describe('a report', () => {
       WORDS
     );
 
-    const opened = source.ofSubagent('ses_child');
+    const opened = source.subagentSource('ses_child');
 
-    expect(source.ofSubagent('ses_child')).toBe(opened);
+    expect(source.subagentSource('ses_child')).toBe(opened);
     expect((await opened?.ask({ ask: 'view' }))?.view?.session).toBe(
       'ses_child'
     );
@@ -93,10 +93,10 @@ describe('a report', () => {
     const query = { ask: 'item', offset: 0, ...first } as ViewQuery;
     expect((await opened?.ask(query))?.item?.text).toBe('Of the child');
     expect((await source.ask(query)).item?.text).toBe('Text of 0');
-    expect(opened?.ofSubagent('ses_other')).toBe(
-      source.ofSubagent('ses_other')
+    expect(opened?.subagentSource('ses_other')).toBe(
+      source.subagentSource('ses_other')
     );
-    expect(source.ofSubagent('ses_third')).toBe(null);
+    expect(source.subagentSource('ses_third')).toBe(null);
   });
 
   it('holds a second session where it compares two, and else none', () => {

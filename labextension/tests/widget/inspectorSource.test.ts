@@ -78,16 +78,16 @@ describe("a cell's inspector", () => {
     const source = new CommSource(kernel, WORDS, true);
     const asked = source.ask(VIEW);
 
-    expect(source.waits).toBeUndefined();
+    expect(source.waitSentence).toBeUndefined();
     vi.advanceTimersByTime(2_000);
-    expect(source.waits).toBe('It is busy.');
+    expect(source.waitSentence).toBe('It is busy.');
     kernel.say({
       kind: 'answer',
       id: kernel.sent[0]?.id,
       answer: { error: '' }
     });
     await asked;
-    expect(source.waits).toBeUndefined();
+    expect(source.waitSentence).toBeUndefined();
   });
 
   it.each(['comm_live_update', 'comm:close', 'destroy'])(

@@ -7,7 +7,7 @@ import { oneLine } from '../text/oneLine';
 export interface ICacheMark {
   /** Its number in the request, from 1. */
   readonly number: number;
-  readonly total: number;
+  readonly markCount: number;
   /** The item that it stands after; null where that is not known. */
   readonly item: number | null;
   /** Of an item of tools the definition that it stands after, from 0. */
@@ -18,45 +18,45 @@ export interface ICacheMark {
   readonly lifetime: string;
 }
 
-const NONE: readonly ICacheMark[] = [];
+const NO_MARKS: readonly ICacheMark[] = [];
 
 /** Returns the marks of a request in the order of the prompt; none where none is recorded. */
-export function marksAt(
+export function marksOfRequest(
   view: TimelineView,
   request: number
 ): readonly ICacheMark[] {
-  return marksByRequest(view).get(request) ?? NONE;
+  return marksByRequest(view).get(request) ?? NO_MARKS;
 }
 
 const marksByRequest = oncePerObject((view: TimelineView) => {
   const { request, item, definition, place, lifetime } = view.cache_marks;
-  const totals = new Map<number, number>();
-  for (const at of request) {
-    totals.set(at, (totals.get(at) ?? 0) + 1);
+  const markCounts = new Map<number, number>();
+  for (const requestIndex of request) {
+    markCounts.set(requestIndex, (markCounts.get(requestIndex) ?? 0) + 1);
   }
-  const byRequest = new Map<number, ICacheMark[]>();
-  for (const [row, at] of request.entries()) {
-    const marks = byRequest.get(at) ?? [];
+  const markLists = new Map<number, ICacheMark[]>();
+  for (const [row, requestIndex] of request.entries()) {
+    const marks = markLists.get(requestIndex) ?? [];
     marks.push({
       number: marks.length + 1,
-      total: totals.get(at) ?? 0,
-      item: numberOrNull(item[row]),
-      definition: numberOrNull(definition[row]),
+      markCount: markCounts.get(requestIndex) ?? 0,
+      item: indexOrNull(item[row]),
+      definition: indexOrNull(definition[row]),
       place: place[row] ?? '',
       lifetime: lifetime[row] ?? ''
     });
-    byRequest.set(at, marks);
+    markLists.set(requestIndex, marks);
   }
-  return byRequest;
+  return markLists;
 });
 
-function numberOrNull(number: number | undefined): number | null {
-  return number === undefined || number < 0 ? null : number;
+function indexOrNull(index: number | undefined): number | null {
+  return index === undefined || index < 0 ? null : index;
 }
 
 /** Returns a mark in words: its number, and how long it was asked for. */
-export function markWords({ number, total, lifetime }: ICacheMark): string {
-  const name = `cache mark ${number} of ${total}`;
+export function markWords({ number, markCount, lifetime }: ICacheMark): string {
+  const name = `cache mark ${number} of ${markCount}`;
   return lifetime === '' ? name : `${name}, for ${oneLine(lifetime)}`;
 }
 
@@ -70,12 +70,12 @@ export function marksAfterBlock(
     if (mark.item === null || mark.item !== item) {
       return false;
     }
-    const first = view.definitions.item.indexOf(mark.item);
+    const firstDefinition = view.definitions.item.indexOf(mark.item);
     return (
       kind !== 'tools' ||
-      first < 0 ||
+      firstDefinition < 0 ||
       mark.definition === null ||
-      view.definitions.name[first + mark.definition] === name
+      view.definitions.name[firstDefinition + mark.definition] === name
     );
   });
 }

@@ -9,7 +9,7 @@ import type { IInspectorSource } from './source';
  */
 export class ComparisonQuestion {
   private _price: string | null = null;
-  private _known = '';
+  private _knownStamp = '';
   private _isAsking = false;
   private _isOutdated = false;
   private _isDisposed = false;
@@ -17,9 +17,12 @@ export class ComparisonQuestion {
   constructor(
     private readonly _source: Pick<IInspectorSource, 'ask'>,
     /** Returns what names the other session. */
-    private readonly _other: () => Pick<AskComparison, 'path' | 'session'>,
+    private readonly _otherSession: () => Pick<
+      AskComparison,
+      'path' | 'session'
+    >,
     /** Is told of each answer. */
-    private readonly _take: (answer: ViewAnswer) => void
+    private readonly _onAnswer: (answer: ViewAnswer) => void
   ) {}
 
   readonly askAnew = (): void => {
@@ -47,15 +50,15 @@ export class ComparisonQuestion {
       this._isOutdated = false;
       const answer = await this._source.ask({
         ask: 'comparison',
-        ...this._other(),
+        ...this._otherSession(),
         price: this._price ?? undefined,
-        known: this._known
+        known: this._knownStamp
       });
       if (this._isDisposed) {
         return;
       }
-      this._known = answer.comparison?.stamp ?? this._known;
-      this._take(answer);
+      this._knownStamp = answer.comparison?.stamp ?? this._knownStamp;
+      this._onAnswer(answer);
     }
     this._isAsking = false;
   }

@@ -8,19 +8,22 @@ export const MAX_ITEMS = 2 ** 21;
 
 /** The definitions of an item: their places in the view, one behind the other. */
 interface IHeldDefinitions {
-  readonly first: number;
+  readonly firstIndex: number;
   readonly count: number;
 }
 
-const NONE: IHeldDefinitions = { first: 0, count: 0 };
+const NO_DEFINITIONS: IHeldDefinitions = { firstIndex: 0, count: 0 };
 
 const definitionsByItem = oncePerObject((view: TimelineView) => {
-  const byItem = new Map<number, IHeldDefinitions>();
-  for (const [index, holder] of view.definitions.item.entries()) {
-    const { first, count } = byItem.get(holder) ?? { first: index, count: 0 };
-    byItem.set(holder, { first, count: count + 1 });
+  const heldByItem = new Map<number, IHeldDefinitions>();
+  for (const [index, item] of view.definitions.item.entries()) {
+    const { firstIndex, count } = heldByItem.get(item) ?? {
+      firstIndex: index,
+      count: 0
+    };
+    heldByItem.set(item, { firstIndex, count: count + 1 });
   }
-  return byItem;
+  return heldByItem;
 });
 
 /** Returns the definitions that an item holds; none for an item that is not of tools, or whose text is no list. */
@@ -28,7 +31,7 @@ export function definitionsOf(
   view: TimelineView,
   item: number
 ): IHeldDefinitions {
-  return definitionsByItem(view).get(item) ?? NONE;
+  return definitionsByItem(view).get(item) ?? NO_DEFINITIONS;
 }
 
 /** Returns the row of an item, or of one of its definitions, counted from 0. */
@@ -37,10 +40,10 @@ export function rowOf(
   item: number,
   definition: number | null
 ): number {
-  const { first, count } = definitionsOf(view, item);
+  const { firstIndex, count } = definitionsOf(view, item);
   return definition === null || definition >= count
     ? item
-    : MAX_ITEMS + first + definition;
+    : MAX_ITEMS + firstIndex + definition;
 }
 
 /** Returns the item that a row stands for, or that holds its definition. */
@@ -57,7 +60,9 @@ export function placeOfRow(
   return {
     item,
     definition:
-      row < MAX_ITEMS ? null : row - MAX_ITEMS - definitionsOf(view, item).first
+      row < MAX_ITEMS
+        ? null
+        : row - MAX_ITEMS - definitionsOf(view, item).firstIndex
   };
 }
 
@@ -67,9 +72,9 @@ export function definitionRows(
   item: number,
   { tool, text }: { tool: string; text: string }
 ): number[] {
-  const { first, count } = definitionsOf(view, item);
+  const { firstIndex, count } = definitionsOf(view, item);
   const rows: number[] = [];
-  for (let index = first; index < first + count; index++) {
+  for (let index = firstIndex; index < firstIndex + count; index++) {
     const name = view.definitions.name[index] ?? '';
     if (
       (tool === '' || name === tool) &&

@@ -27,51 +27,52 @@ export function itemRows(
   states: ItemStates,
   filter: ItemFilter,
   range: IRequestRange | null = null,
-  unfolded: ReadonlySet<string> = NO_ITEMS
+  unfoldedIds: ReadonlySet<string> = NO_ITEMS
 ): Int32Array {
   const { view } = states;
   const { items } = view;
-  const kind = filter.kind === '' ? -1 : view.kinds.indexOf(filter.kind);
+  const kindIndex = filter.kind === '' ? -1 : view.kinds.indexOf(filter.kind);
   const text = filter.text.trim().toLowerCase();
-  const matches: number[] = [];
+  const matchingItems: number[] = [];
   const isLookedFor = filter.tool !== '' || text !== '';
-  const below = new Map<number, number[]>();
+  const rowsBelow = new Map<number, number[]>();
   for (let item = 0; item < items.id.length; item++) {
-    const matchingTools =
+    const matchingDefinitions =
       isLookedFor && definitionsOf(view, item).count > 0
         ? definitionRows(view, item, { tool: filter.tool, text })
         : [];
     if (
-      (filter.kind === '' || items.kind[item] === kind) &&
+      (filter.kind === '' || items.kind[item] === kindIndex) &&
       (range === null || isHeld(states, item, range)) &&
       (!filter.changed || isChanged(states, item, range)) &&
-      (matchingTools.length > 0 ||
+      (matchingDefinitions.length > 0 ||
         ((filter.tool === '' || items.tool[item] === filter.tool) &&
           (text === '' || itemLabel(view, item).toLowerCase().includes(text))))
     ) {
-      matches.push(item);
+      matchingItems.push(item);
       const rows =
-        matchingTools.length === 0 && unfolded.has(items.id[item] ?? '')
+        matchingDefinitions.length === 0 &&
+        unfoldedIds.has(items.id[item] ?? '')
           ? definitionRows(view, item, { tool: '', text: '' })
-          : matchingTools;
+          : matchingDefinitions;
       if (rows.length > 0) {
-        below.set(item, rows);
+        rowsBelow.set(item, rows);
       }
     }
   }
   const isBySize = filter.sort === 'size';
-  const ordered = isBySize
-    ? largestFirst(matches, items.tokens)
-    : Int32Array.from(matches);
-  if (below.size === 0) {
-    return ordered;
+  const orderedItems = isBySize
+    ? largestFirst(matchingItems, items.tokens)
+    : Int32Array.from(matchingItems);
+  if (rowsBelow.size === 0) {
+    return orderedItems;
   }
   return Int32Array.from(
-    [...ordered].flatMap(item => [
+    [...orderedItems].flatMap(item => [
       item,
       ...(isBySize
-        ? largestDefinitions(view, below.get(item) ?? [])
-        : (below.get(item) ?? []))
+        ? largestDefinitions(view, rowsBelow.get(item) ?? [])
+        : (rowsBelow.get(item) ?? []))
     ])
   );
 }
@@ -85,14 +86,21 @@ function isHeld(
   range: IRequestRange
 ): boolean {
   const { entered } = states.view.items;
-  const first = Math.max(range.first, entered[item] ?? 0);
+  const firstRequest = Math.max(range.first, entered[item] ?? 0);
   const { request } = states.track.transitions;
   return [
-    first,
-    ...[...states.transitionsOf(item)].map(at => request[at] ?? 0)
-  ].some(at => {
-    const state = isInRange(range, at) ? states.stateAt(item, at) : null;
-    return state !== null && (!isGone(state) || states.tokensAt(item, at) > 0);
+    firstRequest,
+    ...[...states.transitionsOf(item)].map(
+      transition => request[transition] ?? 0
+    )
+  ].some(requestIndex => {
+    const state = isInRange(range, requestIndex)
+      ? states.stateAt(item, requestIndex)
+      : null;
+    return (
+      state !== null &&
+      (!isGone(state) || states.tokensAt(item, requestIndex) > 0)
+    );
   });
 }
 
@@ -106,21 +114,23 @@ function isChanged(
   const { request } = states.track.transitions;
   return range === null
     ? transitions.length > 0
-    : transitions.some(at => isInRange(range, request[at] ?? 0));
+    : transitions.some(transition =>
+        isInRange(range, request[transition] ?? 0)
+      );
 }
 
 /** Returns items by their tokens, the earlier of two equal ones first. */
 function largestFirst(
-  matches: readonly number[],
+  items: readonly number[],
   tokens: readonly number[]
 ): Int32Array {
   // Numbers are sorted much faster than by a function that compares two.
-  const keys = Float64Array.from(
-    matches,
+  const sortKeys = Float64Array.from(
+    items,
     item => item - (tokens[item] ?? 0) * MAX_ITEMS
   ).sort();
   return Int32Array.from(
-    keys,
+    sortKeys,
     key => ((key % MAX_ITEMS) + MAX_ITEMS) % MAX_ITEMS
   );
 }

@@ -20,11 +20,11 @@ export function itemLabel(view: TimelineView, item: number): string {
 }
 
 /** The longest file name, in letters, that is never cut. */
-const MAX_END_CHARS = 28;
+const MAX_FILE_LETTERS = 28;
 /** Letters that stay of a label before a file's name: the tool and a little. */
 const MIN_HEAD_LETTERS = 6;
 /** A row of fewer letters shows the file alone. */
-const FEW_LETTERS = 18;
+const MIN_PATH_LETTERS = 18;
 
 /**
  * Returns a label in two pieces, of which the second, the file of a path at its end, is not to be cut.
@@ -32,38 +32,40 @@ const FEW_LETTERS = 18;
  * A command of several words, and a path that was cut already, stay in one piece.
  */
 export function splitName(label: string): [head: string, tail: string] {
-  const at = label.lastIndexOf('/');
-  const tail = at < 0 ? '' : label.slice(at);
+  const slashIndex = label.lastIndexOf('/');
+  const tail = slashIndex < 0 ? '' : label.slice(slashIndex);
   const isPath = (label.match(/\s/g) ?? []).length <= 2 && !/[\s…]/.test(tail);
-  return isPath && tail.length > 1 && tail.length <= MAX_END_CHARS
-    ? [label.slice(0, at), tail]
+  return isPath && tail.length > 1 && tail.length <= MAX_FILE_LETTERS
+    ? [label.slice(0, slashIndex), tail]
     : [label, ''];
 }
 
 /** Returns a label of at most so many letters; a path is cut before its file. */
-export function shortName(label: string, letters: number): string {
+export function shortName(label: string, maxLetters: number): string {
   const [head, tail] = splitName(label);
-  if (label.length <= letters) {
+  if (label.length <= maxLetters) {
     return label;
   }
   if (tail === '') {
-    return `${label.slice(0, letters - 1)}…`;
+    return `${label.slice(0, maxLetters - 1)}…`;
   }
-  if (letters < FEW_LETTERS) {
+  if (maxLetters < MIN_PATH_LETTERS) {
     const file = tail.slice(1);
-    return file.length <= letters ? file : `${file.slice(0, letters - 1)}…`;
+    return file.length <= maxLetters
+      ? file
+      : `${file.slice(0, maxLetters - 1)}…`;
   }
-  const before = Math.max(letters - tail.length - 1, MIN_HEAD_LETTERS);
-  const end = letters - before - 1;
-  return `${head.slice(0, before)}…${label.slice(-end)}`;
+  const headLength = Math.max(maxLetters - tail.length - 1, MIN_HEAD_LETTERS);
+  const tailLength = maxLetters - headLength - 1;
+  return `${head.slice(0, headLength)}…${label.slice(-tailLength)}`;
 }
 
 /** The mark before an estimate. */
-export const ESTIMATED = '~';
+export const ESTIMATE_MARK = '~';
 /** The source of a price that a person gave. */
-export const GIVEN = 'given';
+export const GIVEN_PRICE_SOURCE = 'given';
 /** The mark behind names of estimates whose replay does not reproduce the recording. */
-export const DOUBTFUL = ' ?';
+export const DOUBT_MARK = ' ?';
 
 /** Returns whether the replay reproduces too little of the recording, so that what rests on it is pale. */
 export function isDoubtful(view: TimelineView): boolean {
@@ -71,13 +73,13 @@ export function isDoubtful(view: TimelineView): boolean {
 }
 
 /** A billionth of a dollar is less than a token of any model costs. */
-const MAX_USD_DIGITS = 9;
+const MAX_USD_DECIMALS = 9;
 
 /** Returns the decimals that an amount in dollars needs: two, and below a cent enough for its first digit. */
-export function usdDigits(value: number): number {
+export function usdDecimals(value: number): number {
   return value === 0 || !Number.isFinite(value) || Math.abs(value) >= 0.01
     ? 2
-    : Math.min(-Number(value.toExponential(0).split('e')[1]), MAX_USD_DIGITS);
+    : Math.min(-Number(value.toExponential(0).split('e')[1]), MAX_USD_DECIMALS);
 }
 
 /**
@@ -89,28 +91,28 @@ export function money(
   value: number,
   unit: PriceProfile['unit'],
   isFact: boolean,
-  digits = 0
+  minDecimals = 0
 ): string {
-  const mark = isFact ? '' : ESTIMATED;
+  const mark = isFact ? '' : ESTIMATE_MARK;
   return unit === 'units'
     ? `${mark}${count(value)} units`
-    : `${mark}${usdText(value, digits)} USD`;
+    : `${mark}${usdText(value, minDecimals)} USD`;
 }
 
 /** Returns an amount in dollars without its unit: "0.41", "0.0004". */
-export function usdText(value: number, digits = 0): string {
+export function usdText(value: number, minDecimals = 0): string {
   const [integer = '', decimals = ''] = withDecimals(
     value,
-    Math.max(digits, usdDigits(value))
+    Math.max(minDecimals, usdDecimals(value))
   ).split('.');
   return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
 }
 
 /** Returns the models by whose prices the paid requests were computed: "a", "a and b", "a, b and c". */
-export function pricedModels(view: TimelineView): string {
-  const paid = new Set(paidModels(view));
+export function pricedModelsText(view: TimelineView): string {
+  const paidNames = new Set(paidModels(view));
   const names = view.price.other_models
-    .filter(({ name }) => paid.has(name))
+    .filter(({ name }) => paidNames.has(name))
     .map(({ name }) => oneLine(name));
   names.unshift(oneLine(view.price.name));
   const last = names.pop() ?? '';
@@ -120,14 +122,14 @@ export function pricedModels(view: TimelineView): string {
 /** Returns the model of each request that was paid: one that was refused may name another model. */
 function paidModels(view: TimelineView): string[] {
   const { model, reported } = view.requests;
-  const isKnown = reported.some(value => value !== null);
+  const hasReports = reported.some(value => value !== null);
   return model
-    .filter((_, at) => !isKnown || reported[at] !== null)
-    .map(at => view.models[at] ?? '');
+    .filter((_, requestIndex) => !hasReports || reported[requestIndex] !== null)
+    .map(modelIndex => view.models[modelIndex] ?? '');
 }
 
 /** Returns the list that the prices of a view are from, in a sentence; '' where its amounts are facts, or units. */
-export function priceSource(view: TimelineView): string {
+export function priceSourceText(view: TimelineView): string {
   const { matches_recorded: isRecorded, source, unit } = view.price;
   return isRecorded || unit === 'units' ? '' : source;
 }
@@ -136,7 +138,10 @@ export function priceSource(view: TimelineView): string {
  * Returns the model whose price is shown, if a request, or any request with reported usage, was sent to another model;
  * else ''.
  */
-export function foreignPrice(view: TimelineView, request?: number): string {
+export function foreignPriceModel(
+  view: TimelineView,
+  request?: number
+): string {
   const { name, unit } = view.price;
   if (unit === 'units' || view.price.of_session) {
     return '';
@@ -181,12 +186,12 @@ export function parsePolicy(
   name: string;
   numbers: Record<string, number>;
 } {
-  const known = knownNames
+  const knownName = knownNames
     .filter(name => text === name || text.startsWith(`${name} `))
     .reduce((best, name) => (name.length > best.length ? name : best), '');
   const numbers: Record<string, number> = {};
-  const rest = text
-    .slice(known.length)
+  const nameRest = text
+    .slice(knownName.length)
     .split(' ')
     .filter(piece => {
       const match =
@@ -198,5 +203,5 @@ export function parsePolicy(
       return false;
     })
     .join(' ');
-  return { name: `${known}${rest}`, numbers };
+  return { name: `${knownName}${nameRest}`, numbers };
 }

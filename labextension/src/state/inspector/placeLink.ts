@@ -12,7 +12,7 @@ interface ILinkedPlace {
   readonly session: string;
   readonly place: IInspectorPlace;
   /** Pieces of the link that say nothing to this version, such as `tab=newer`. */
-  readonly unknown: readonly string[];
+  readonly unknownPieces: readonly string[];
 }
 
 type LinkPiece = readonly [name: string, text: string];
@@ -20,10 +20,10 @@ type LinkPiece = readonly [name: string, text: string];
 /** Returns the link to a place in a session. */
 export function linkTo(session: string, place: IInspectorPlace): string {
   const { request, item } = place;
-  const path = [session, ...(request === null ? [] : [fromOne(request)])];
+  const path = [session, ...(request === null ? [] : [numberText(request)])];
   const pieces = [...placePieces(place)].filter(([name]) => name !== 'request');
   if (request !== null && item !== null) {
-    path.push(fromOne(item));
+    path.push(numberText(item));
   }
   const query = pieces
     .filter(([name]) => name !== 'item' || request === null)
@@ -60,18 +60,18 @@ export function parseLink(link: string): ILinkedPlace | null {
 /** Returns the place that pieces name, and the pieces that name nothing. */
 export function placeFrom(
   pieces: readonly LinkPiece[]
-): Pick<ILinkedPlace, 'place' | 'unknown'> {
+): Pick<ILinkedPlace, 'place' | 'unknownPieces'> {
   let place = NOWHERE;
-  const unknown: string[] = [];
+  const unknownPieces: string[] = [];
   for (const [name, text] of pieces) {
-    const change = READERS[name]?.(text, place) ?? null;
+    const change = PIECE_READERS[name]?.(text, place) ?? null;
     if (change === null) {
-      unknown.push(`${name}=${text}`);
+      unknownPieces.push(`${name}=${text}`);
     } else {
       place = { ...place, ...change };
     }
   }
-  return { place, unknown };
+  return { place, unknownPieces };
 }
 
 /** Yields what is not as the inspector opens; values of other types, as anybody may pass them, are pieces, too. */
@@ -79,14 +79,14 @@ export function* placePieces(
   place: Partial<IInspectorPlace>
 ): Generator<LinkPiece> {
   for (const name of ['request', 'item', 'definition', 'against'] as const) {
-    const number = place[name] ?? null;
-    if (number !== null) {
-      yield [name, fromOne(number)];
+    const index = place[name] ?? null;
+    if (index !== null) {
+      yield [name, numberText(index)];
     }
   }
   const { first, last } = place.range ?? {};
   if (first !== undefined && last !== undefined) {
-    yield ['range', `${fromOne(first)}-${fromOne(last)}`];
+    yield ['range', `${numberText(first)}-${numberText(last)}`];
   }
   for (const name of TEXT_PIECES) {
     const text = place[name];
@@ -129,7 +129,7 @@ type PieceReader = (
 ) => Partial<IInspectorPlace> | null;
 
 /** What each piece says; null for a text that it cannot have. */
-const READERS: Readonly<Record<string, PieceReader | undefined>> = {
+const PIECE_READERS: Readonly<Record<string, PieceReader | undefined>> = {
   request: text => numberPiece(text, request => ({ request })),
   item: text => numberPiece(text, item => ({ item })),
   definition: text => numberPiece(text, definition => ({ definition })),
@@ -171,18 +171,18 @@ function filterChange(
 
 function numberPiece(
   text: string,
-  change: (number: number) => Partial<IInspectorPlace>
+  placeChange: (index: number) => Partial<IInspectorPlace>
 ): Partial<IInspectorPlace> | null {
-  return /^[1-9]\d{0,8}$/.test(text) ? change(Number(text) - 1) : null;
+  return /^[1-9]\d{0,8}$/.test(text) ? placeChange(Number(text) - 1) : null;
 }
 
 function flagPiece(
   text: string,
-  change: (isOn: boolean) => Partial<IInspectorPlace>
+  placeChange: (isOn: boolean) => Partial<IInspectorPlace>
 ): Partial<IInspectorPlace> | null {
-  return text === '1' || text === '0' ? change(text === '1') : null;
+  return text === '1' || text === '0' ? placeChange(text === '1') : null;
 }
 
-function fromOne(number: number): string {
-  return String(number + 1);
+function numberText(index: number): string {
+  return String(index + 1);
 }

@@ -15,25 +15,25 @@ export type MoveWay = 'choice' | 'walk' | 'press' | 'drag';
 interface IMove {
   readonly way: MoveWay;
   /** The names of what it changed, as a link has them. */
-  readonly changed: string;
-  readonly at: number;
+  readonly changedPieces: string;
+  readonly timeMs: number;
 }
 
 /** The places that were looked at, of which one is shown. */
 export interface IPlaceSteps {
   readonly place: IInspectorPlace;
   /** The places to go back to, the oldest first. */
-  readonly before: readonly IInspectorPlace[];
+  readonly placesBefore: readonly IInspectorPlace[];
   /** The places to go forward to, the next one first. */
-  readonly after: readonly IInspectorPlace[];
+  readonly placesAfter: readonly IInspectorPlace[];
   /** How many steps were made. */
   readonly stepCount: number;
   /** The newest move; null after going back or forward, and where the place came from outside. */
-  readonly move: IMove | null;
+  readonly lastMove: IMove | null;
 }
 
 /** Changes of the same of these pieces within this time are one step: what is typed, and a slider of a policy. */
-const STEP_MS = 1_000;
+const MAX_GRADUAL_STEP_MS = 1_000;
 const GRADUAL_PIECES = new Set([
   'request',
   'against',
@@ -45,112 +45,120 @@ const GRADUAL_PIECES = new Set([
 const MAX_STEPS = 100;
 
 /** Returns the steps of an inspector that opens at a place. */
-export function openedAt(place: IInspectorPlace): IPlaceSteps {
-  return { place, before: [], after: [], stepCount: 0, move: null };
+export function stepsAtOpening(place: IInspectorPlace): IPlaceSteps {
+  return {
+    place,
+    placesBefore: [],
+    placesAfter: [],
+    stepCount: 0,
+    lastMove: null
+  };
 }
 
 /**
  * Returns the steps after a move to a place at a time in milliseconds. A walk is one step, and so is a drag with the
  * press that began it.
  */
-export function movedTo(
+export function stepsAfterMove(
   steps: IPlaceSteps,
   place: IInspectorPlace,
   way: MoveWay,
-  at: number
+  timeMs: number
 ): IPlaceSteps {
-  const changed = changedPieces(steps.place, place);
-  if (changed === '') {
+  const changedPieces = namesOfChangedPieces(steps.place, place);
+  if (changedPieces === '') {
     // The drag that may follow is a step of its own.
-    return way === 'press' ? { ...steps, move: null } : steps;
+    return way === 'press' ? { ...steps, lastMove: null } : steps;
   }
-  const move = { way, changed, at };
-  return isSameStep(steps.move, move)
-    ? { ...steps, place, move }
-    : withStep(steps, place, move);
+  const lastMove = { way, changedPieces, timeMs };
+  return isSameStep(steps.lastMove, lastMove)
+    ? { ...steps, place, lastMove }
+    : withStep(steps, place, lastMove);
 }
 
 /**
  * Returns the steps after a place from outside, such as a link that was opened; it is a step where it is another. The
  * cursor of another inspector that leads this one is a walk.
  */
-export function steppedTo(
+export function stepsAfterLink(
   steps: IPlaceSteps,
   place: IInspectorPlace
 ): IPlaceSteps {
-  const changed = changedPieces(steps.place, place);
-  if (changed === '') {
+  const changedPieces = namesOfChangedPieces(steps.place, place);
+  if (changedPieces === '') {
     return { ...steps, place };
   }
-  const isLed = changed === 'request';
-  const move = isLed ? { way: 'walk' as const, changed, at: 0 } : null;
-  return move !== null && steps.move?.way === 'walk'
-    ? { ...steps, place, move }
-    : withStep(steps, place, move);
+  const isLed = changedPieces === 'request';
+  const lastMove = isLed
+    ? { way: 'walk' as const, changedPieces, timeMs: 0 }
+    : null;
+  return lastMove !== null && steps.lastMove?.way === 'walk'
+    ? { ...steps, place, lastMove }
+    : withStep(steps, place, lastMove);
 }
 
 function withStep(
   steps: IPlaceSteps,
   place: IInspectorPlace,
-  move: IMove | null
+  lastMove: IMove | null
 ): IPlaceSteps {
   return {
     place,
-    before: [...steps.before, steps.place].slice(-MAX_STEPS),
-    after: [],
+    placesBefore: [...steps.placesBefore, steps.place].slice(-MAX_STEPS),
+    placesAfter: [],
     stepCount: steps.stepCount + 1,
-    move
+    lastMove
   };
 }
 
 /** Returns the steps after going back; the same where there is nothing to go back to. */
-export function steppedBack(steps: IPlaceSteps): IPlaceSteps {
-  const place = steps.before.at(-1);
+export function stepsAfterBack(steps: IPlaceSteps): IPlaceSteps {
+  const place = steps.placesBefore.at(-1);
   return place === undefined
     ? steps
     : {
         ...steps,
         place,
-        before: steps.before.slice(0, -1),
-        after: [steps.place, ...steps.after],
-        move: null
+        placesBefore: steps.placesBefore.slice(0, -1),
+        placesAfter: [steps.place, ...steps.placesAfter],
+        lastMove: null
       };
 }
 
 /** Returns the steps after going forward; the same where there is nothing to go forward to. */
-export function steppedForward(steps: IPlaceSteps): IPlaceSteps {
-  const [place, ...after] = steps.after;
+export function stepsAfterForward(steps: IPlaceSteps): IPlaceSteps {
+  const [place, ...placesAfter] = steps.placesAfter;
   return place === undefined
     ? steps
     : {
         ...steps,
         place,
-        before: [...steps.before, steps.place],
-        after,
-        move: null
+        placesBefore: [...steps.placesBefore, steps.place],
+        placesAfter,
+        lastMove: null
       };
 }
 
 /** Returns the steps with the item of each place in the shown session, or subagent, numbered anew; the same where none is. */
 export function withRenumberedItems(
   steps: IPlaceSteps,
-  numberOf: (item: number | null) => number | null
+  newItem: (item: number | null) => number | null
 ): IPlaceSteps {
   const subagent = steps.place.subagent ?? null;
-  const anew = (place: IInspectorPlace) => {
+  const renumberedPlace = (place: IInspectorPlace) => {
     const item =
-      (place.subagent ?? null) === subagent ? numberOf(place.item) : place.item;
+      (place.subagent ?? null) === subagent ? newItem(place.item) : place.item;
     return item === place.item ? place : { ...place, item };
   };
-  const places = [...steps.before, steps.place, ...steps.after];
-  if (places.every(place => anew(place) === place)) {
+  const places = [...steps.placesBefore, steps.place, ...steps.placesAfter];
+  if (places.every(place => renumberedPlace(place) === place)) {
     return steps;
   }
   return {
     ...steps,
-    place: anew(steps.place),
-    before: steps.before.map(anew),
-    after: steps.after.map(anew)
+    place: renumberedPlace(steps.place),
+    placesBefore: steps.placesBefore.map(renumberedPlace),
+    placesAfter: steps.placesAfter.map(renumberedPlace)
   };
 }
 
@@ -160,29 +168,29 @@ function isSameStep(before: IMove | null, next: IMove): boolean {
   }
   return (
     (next.way === 'walk' && before.way === 'walk') ||
-    (next.changed === before.changed &&
-      next.at - before.at < STEP_MS &&
-      next.changed.split(' ').every(name => GRADUAL_PIECES.has(name)))
+    (next.changedPieces === before.changedPieces &&
+      next.timeMs - before.timeMs < MAX_GRADUAL_STEP_MS &&
+      next.changedPieces.split(' ').every(name => GRADUAL_PIECES.has(name)))
   );
 }
 
 /** Returns whether two places say the same. */
 export function isSamePlace(
-  one: IInspectorPlace,
-  other: IInspectorPlace
+  place: IInspectorPlace,
+  otherPlace: IInspectorPlace
 ): boolean {
-  return one === other || changedPieces(one, other) === '';
+  return place === otherPlace || namesOfChangedPieces(place, otherPlace) === '';
 }
 
 /** Returns the names of the pieces of a link in which two places differ; '' for the same place. */
-function changedPieces(
+function namesOfChangedPieces(
   before: IInspectorPlace,
   after: IInspectorPlace
 ): string {
-  const old = new Map(placePieces(before));
-  const next = new Map(placePieces(after));
-  return [...new Set([...old.keys(), ...next.keys()])]
-    .filter(name => old.get(name) !== next.get(name))
+  const piecesBefore = new Map(placePieces(before));
+  const piecesAfter = new Map(placePieces(after));
+  return [...new Set([...piecesBefore.keys(), ...piecesAfter.keys()])]
+    .filter(name => piecesBefore.get(name) !== piecesAfter.get(name))
     .sort()
     .join(' ');
 }

@@ -9,31 +9,32 @@ export interface IPriceChoice {
   readonly lifetime: string;
 }
 
-const LIFETIME = 'lifetime=';
+const LIFETIME_PREFIX = 'lifetime=';
 
 /** Reads the words of a question; null is a question without any. */
 export function parsePrices(words: string | null): IPriceChoice {
   const pieces = (words ?? '').split(/\s+/).filter(word => word !== '');
-  const lifetimes = pieces.filter(word => word.startsWith(LIFETIME));
+  const lifetimes = pieces.filter(word => word.startsWith(LIFETIME_PREFIX));
   return {
     model: pieces.findLast(word => !word.includes('=')) ?? '',
     modelPrices: pieces
-      .filter(word => word.includes('=') && !word.startsWith(LIFETIME))
+      .filter(word => word.includes('=') && !word.startsWith(LIFETIME_PREFIX))
       .join(' '),
-    lifetime: (lifetimes.at(-1) ?? '').slice(LIFETIME.length)
+    lifetime: (lifetimes.at(-1) ?? '').slice(LIFETIME_PREFIX.length)
   };
 }
 
 /** Returns a choice as the words of a question; null where nothing is chosen. */
 export function pricesText(choice: IPriceChoice): string | null {
-  const lifetime = choice.lifetime === '' ? '' : LIFETIME + choice.lifetime;
+  const lifetime =
+    choice.lifetime === '' ? '' : LIFETIME_PREFIX + choice.lifetime;
   const words = [choice.model, choice.modelPrices.trim(), lifetime];
   return words.filter(word => word !== '').join(' ') || null;
 }
 
 /** Returns the prices that an inspector opened with, and those that were chosen since, which win; '' for none. */
-export function withPrices(opened: string, chosen: string): string {
-  return chosen.startsWith(opened)
-    ? chosen
-    : [opened, chosen].filter(words => words !== '').join(' ');
+export function withPrices(openedPrices: string, chosenPrices: string): string {
+  return chosenPrices.startsWith(openedPrices)
+    ? chosenPrices
+    : [openedPrices, chosenPrices].filter(words => words !== '').join(' ');
 }

@@ -6,7 +6,7 @@ import { oncePerObject } from '../../protocol/oncePerObject';
 import { count } from '../text/numberFormat';
 
 /** A folder with which at least this share of a session's paths begin is left out of their names. */
-const COMMON_SHARE = 0.8;
+const MIN_COMMON_SHARE = 0.8;
 const PATH = /^[^\s/]*(?:\/[^\s/]+)+\/?$/;
 /** A command that goes into a folder before another. */
 const INTO_FOLDER = /^cd\s+(?:"[^"]*"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*(?=\S)/;
@@ -15,28 +15,29 @@ const INTO_FOLDER = /^cd\s+(?:"[^"]*"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*(?=\S)/;
 export function rowName(
   view: TimelineView,
   item: number,
-  letters: number
+  maxLetters: number
 ): string {
-  const definitions = definitionsOf(view, item).count;
+  const definitionCount = definitionsOf(view, item).count;
   const label =
-    itemLabel(view, item) + (definitions > 0 ? ` (${count(definitions)})` : '');
-  const own = view.items.label[item] ?? '';
-  const room = Math.max(letters - `${item + 1} `.length, 3);
-  const names = shortLabels(own, commonFolder(view)).map(shorter =>
-    own === '' ? label : label.replace(own, () => shorter)
+    itemLabel(view, item) +
+    (definitionCount > 0 ? ` (${count(definitionCount)})` : '');
+  const ownLabel = view.items.label[item] ?? '';
+  const maxNameLetters = Math.max(maxLetters - `${item + 1} `.length, 3);
+  const names = shortLabels(ownLabel, commonFolder(view)).map(shorterLabel =>
+    ownLabel === '' ? label : label.replace(ownLabel, () => shorterLabel)
   );
   const name =
-    names.find(({ length }) => length <= room) ??
-    shortName(names.at(-1) ?? label, room);
+    names.find(({ length }) => length <= maxNameLetters) ??
+    shortName(names.at(-1) ?? label, maxNameLetters);
   return `${item + 1} ${name}`;
 }
 
 /** Returns an item's name without the folder that most paths share, or that in which its command runs. */
 export function itemName(view: TimelineView, item: number): string {
   const label = itemLabel(view, item);
-  const own = view.items.label[item] ?? '';
-  const [shorter = own] = shortLabels(own, commonFolder(view));
-  return own === '' ? label : label.replace(own, () => shorter);
+  const ownLabel = view.items.label[item] ?? '';
+  const [shorterLabel = ownLabel] = shortLabels(ownLabel, commonFolder(view));
+  return ownLabel === '' ? label : label.replace(ownLabel, () => shorterLabel);
 }
 
 /** Returns forms of a label without the folder that most paths share or in which its command runs, the longest first. */
@@ -44,11 +45,13 @@ function shortLabels(label: string, folder: string): string[] {
   if (!PATH.test(label)) {
     return [label.replace(INTO_FOLDER, '')];
   }
-  const rest = label.startsWith(folder) ? label.slice(folder.length) : label;
-  const parts = rest.split('/');
+  const pathRest = label.startsWith(folder)
+    ? label.slice(folder.length)
+    : label;
+  const pathParts = pathRest.split('/');
   return [
-    parts.length > 2 ? `…/${parts.slice(-2).join('/')}` : rest,
-    parts.at(-1) ?? rest
+    pathParts.length > 2 ? `…/${pathParts.slice(-2).join('/')}` : pathRest,
+    pathParts.at(-1) ?? pathRest
   ];
 }
 
@@ -57,21 +60,26 @@ const commonFolder = oncePerObject((view: TimelineView): string => {
   const paths = view.items.label.filter(label => PATH.test(label));
   let folder = '';
   for (;;) {
-    const counts = new Map<string, number>();
+    const pathCounts = new Map<string, number>();
     for (const path of paths) {
-      const end = path.startsWith(folder)
+      const endIndex = path.startsWith(folder)
         ? path.indexOf('/', folder.length)
         : -1;
-      if (end >= 0 && end < path.length - 1) {
-        const inner = path.slice(0, end + 1);
-        counts.set(inner, (counts.get(inner) ?? 0) + 1);
+      if (endIndex >= 0 && endIndex < path.length - 1) {
+        const innerFolder = path.slice(0, endIndex + 1);
+        pathCounts.set(innerFolder, (pathCounts.get(innerFolder) ?? 0) + 1);
       }
     }
-    const [next] = [...counts].sort(([, left], [, right]) => right - left);
-    if (next === undefined || next[1] < COMMON_SHARE * paths.length) {
+    const [mostCommon] = [...pathCounts].sort(
+      ([, left], [, right]) => right - left
+    );
+    if (
+      mostCommon === undefined ||
+      mostCommon[1] < MIN_COMMON_SHARE * paths.length
+    ) {
       break;
     }
-    [folder] = next;
+    [folder] = mostCommon;
   }
   return folder;
 });

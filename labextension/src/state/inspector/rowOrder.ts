@@ -3,7 +3,7 @@
 export type RowOrder = 'ascending' | 'descending';
 
 /** Returns the places of the rows in an order; equal values stay as they are, and rows without a value come last. */
-export function sortedPlaces(
+export function sortedIndexes(
   count: number,
   valueAt: (index: number) => number | null,
   order: RowOrder
@@ -13,18 +13,21 @@ export function sortedPlaces(
   return values
     .map((_, index) => index)
     .sort((left, right) => {
-      const [first, second] = [values[left] ?? null, values[right] ?? null];
-      if (first === null || second === null) {
-        return Number(first === null) - Number(second === null);
+      const [leftValue, rightValue] = [
+        values[left] ?? null,
+        values[right] ?? null
+      ];
+      if (leftValue === null || rightValue === null) {
+        return Number(leftValue === null) - Number(rightValue === null);
       }
-      return sign * (first - second);
+      return sign * (leftValue - rightValue);
     });
 }
 
 /** Returns the first row of each page: every page is full, so the last one begins among the rows of the one before. */
 export function pageStarts(count: number, pageRows: number): number[] {
-  const pages = Math.max(Math.ceil(count / pageRows), 1);
-  return Array.from({ length: pages }, (_, page) =>
+  const pageCount = Math.max(Math.ceil(count / pageRows), 1);
+  return Array.from({ length: pageCount }, (_, page) =>
     Math.max(Math.min(page * pageRows, count - pageRows), 0)
   );
 }

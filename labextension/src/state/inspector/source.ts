@@ -26,7 +26,7 @@ export interface IInspectorSource {
   /** Answers synchronously, for a source that holds its data. */
   answerNow?(query: ViewQuery): ViewAnswer;
   /** Calls back when the session may have grown, so that the records after the current view are requested. */
-  subscribe?(changed: () => void): () => void;
+  subscribe?(onChange: () => void): () => void;
   /** Changes what later requests show of a part; returns '' or one sentence. Absent where nothing can be written. */
   edit?(action: EditAction, part: string): Promise<string>;
   /** Writes, changes or removes a note; the answer has all notes or one sentence. Absent where nothing can be written. */
@@ -34,9 +34,9 @@ export interface IInspectorSource {
   /** Of a report: the policies and numbers that were computed beforehand. */
   readonly stops?: readonly TrackStop[];
   /** Returns the source of a session that a call started; null where a report does not hold it. */
-  ofSubagent?(session: string): IInspectorSource | null;
+  subagentSource?(session: string): IInspectorSource | null;
   /** A sentence while the kernel is busy and cannot answer. */
-  readonly waits?: string;
+  readonly waitSentence?: string;
 }
 
 /**

@@ -7,8 +7,8 @@ export function nearestStop(
   policy: string,
   numbers: Readonly<Record<string, number>>
 ): TrackStop | null {
-  let best: TrackStop | null = null;
-  let least = Infinity;
+  let nearest: TrackStop | null = null;
+  let minDistance = Infinity;
   for (const stop of stops) {
     if (stop.policy !== policy) {
       continue;
@@ -19,19 +19,23 @@ export function nearestStop(
     ]);
     let distance = 0;
     for (const name of names) {
-      const wanted = numbers[name];
-      const available = stop.numbers[name];
-      if (wanted === undefined || available === undefined) {
+      const askedNumber = numbers[name];
+      const stopNumber = stop.numbers[name];
+      if (askedNumber === undefined || stopNumber === undefined) {
         distance += 1;
       } else {
-        const largest = Math.max(Math.abs(wanted), Math.abs(available), 1);
-        distance += Math.abs(wanted - available) / largest;
+        const largerNumber = Math.max(
+          Math.abs(askedNumber),
+          Math.abs(stopNumber),
+          1
+        );
+        distance += Math.abs(askedNumber - stopNumber) / largerNumber;
       }
     }
-    if (distance < least) {
-      least = distance;
-      best = stop;
+    if (distance < minDistance) {
+      minDistance = distance;
+      nearest = stop;
     }
   }
-  return best;
+  return nearest;
 }

@@ -5,17 +5,17 @@ import { count } from '../text/numberFormat';
 import { money } from './labels';
 import type { IInspectorPlace, IInspectorSource } from './source';
 
-const NONE: readonly SubagentView[] = [];
+const NO_SUBAGENTS: readonly SubagentView[] = [];
 
 const subagentsByCall = oncePerObject((view: TimelineView) => {
-  const byCall = new Map<number, SubagentView[]>();
+  const subagentLists = new Map<number, SubagentView[]>();
   for (const subagent of view.subagents) {
     if (subagent.call >= 0) {
-      const others = byCall.get(subagent.call) ?? [];
-      byCall.set(subagent.call, [...others, subagent]);
+      const others = subagentLists.get(subagent.call) ?? [];
+      subagentLists.set(subagent.call, [...others, subagent]);
     }
   }
-  return byCall;
+  return subagentLists;
 });
 
 /** Returns the subagents that a call started, by its item. */
@@ -23,7 +23,7 @@ export function subagentsOf(
   view: TimelineView,
   item: number
 ): readonly SubagentView[] {
-  return subagentsByCall(view).get(item) ?? NONE;
+  return subagentsByCall(view).get(item) ?? NO_SUBAGENTS;
 }
 
 /** Returns what subagents sent and cost together, short enough for a row: "14 requests · 0.12 USD". */
@@ -31,7 +31,7 @@ export function subagentFigures(
   view: TimelineView,
   subagents: readonly SubagentView[]
 ): string {
-  const requests = subagents.reduce((sum, run) => sum + run.requests, 0);
+  const requestCount = subagents.reduce((sum, run) => sum + run.requests, 0);
   const costs = subagents.map(run => run.cost ?? null);
   const isFact = subagents.every(run => run.cost_is_fact);
   const cost = costs.reduce<number | null>(
@@ -39,7 +39,7 @@ export function subagentFigures(
     0
   );
   return [
-    requests === 1 ? '1 request' : `${count(requests)} requests`,
+    requestCount === 1 ? '1 request' : `${count(requestCount)} requests`,
     ...(cost === null ? [] : [money(cost, view.price.unit, isFact)])
   ].join(' · ');
 }
@@ -67,14 +67,14 @@ export function subagentSource(
   source: IInspectorSource,
   session: string
 ): IInspectorSource | null {
-  if (source.ofSubagent !== undefined) {
-    return source.ofSubagent(session);
+  if (source.subagentSource !== undefined) {
+    return source.subagentSource(session);
   }
   return {
     ask: query => source.ask({ ...query, subagent: session }),
     subscribe: changed => source.subscribe?.(changed) ?? (() => undefined),
-    get waits(): string | undefined {
-      return source.waits;
+    get waitSentence(): string | undefined {
+      return source.waitSentence;
     }
   };
 }

@@ -11,48 +11,57 @@ export function patchedView(
   patch: ViewPatch
 ): TimelineView | null {
   return patch.after === before.seq && patch.view.epoch === before.epoch
-    ? (restoreLists(before, patch.view, '', patch.kept) as TimelineView)
+    ? (completedLists(before, patch.view, '', patch.kept) as TimelineView)
     : null;
 }
 
 /** Completes the lists of the newer value from the older one; what did not change stays the same object. */
-function restoreLists(
+function completedLists(
   before: object,
   after: object,
   path: string,
   kept: ViewPatch['kept']
 ): object {
-  const old = before as Record<string, unknown>;
-  const merged: Record<string, unknown> = {};
+  const oldFields = before as Record<string, unknown>;
+  const newFields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(after) as [string, unknown][]) {
-    const oldValue = old[name];
+    const oldValue = oldFields[name];
     if (Array.isArray(value)) {
       const list = Array.isArray(oldValue) ? (oldValue as unknown[]) : [];
-      merged[name] = splicedList(list, value as unknown[], kept[path + name]);
+      newFields[name] = splicedList(
+        list,
+        value as unknown[],
+        kept[path + name]
+      );
     } else if (isObject(value) && isObject(oldValue)) {
-      merged[name] = restoreLists(oldValue, value, `${path}${name}.`, kept);
+      newFields[name] = completedLists(
+        oldValue,
+        value,
+        `${path}${name}.`,
+        kept
+      );
     } else {
-      merged[name] = value;
+      newFields[name] = value;
     }
   }
-  return merged;
+  return newFields;
 }
 
 function splicedList(
   before: unknown[],
   inserted: unknown[],
-  counts: number[] | undefined
+  keptCounts: number[] | undefined
 ): unknown[] {
-  if (counts === undefined) {
+  if (keptCounts === undefined) {
     return inserted;
   }
-  const [head = 0, end = 0] = counts;
-  if (inserted.length === 0 && head + end === before.length) {
+  const [keptHead = 0, keptEnd = 0] = keptCounts;
+  if (inserted.length === 0 && keptHead + keptEnd === before.length) {
     return before;
   }
   return [
-    ...before.slice(0, head),
+    ...before.slice(0, keptHead),
     ...inserted,
-    ...before.slice(before.length - end)
+    ...before.slice(before.length - keptEnd)
   ];
 }

@@ -18,38 +18,43 @@ export function whyText(
   request: number
 ): string {
   const { view, track } = states;
-  const name = itemName(view, item);
-  const where = `request ${request + 1}`;
-  const entered = view.items.entered[item] ?? 0;
+  const name = sentenceName(view, item);
+  const requestName = `request ${request + 1}`;
+  const firstRequest = view.items.entered[item] ?? 0;
   if (!states.existsAt(item, request)) {
-    return entered >= view.requests.id.length
-      ? `${name} is not in ${where}: it came after the last request.`
-      : `${name} is not in ${where}: it came later, before request ${entered + 1}${sentAt(view, entered)}.`;
+    return firstRequest >= view.requests.id.length
+      ? `${name} is not in ${requestName}: it came after the last request.`
+      : `${name} is not in ${requestName}: it came later, before request ${firstRequest + 1}${sentTimeText(view, firstRequest)}.`;
   }
   const transition = states.transitionAt(item, request);
   if (transition < 0) {
-    const used = usedLater(view, item, request);
+    const useSentence = laterUseSentence(view, item, request);
     const tokens = (view.items.tokens[item] ?? 0) * view.ruler.factor;
-    const since = wholeSince(states, item, request);
-    const pinned = `${since.includes(';') ? ',' : ''} and the user keeps it (pinned)`;
-    const pinnedText = view.items.pinned.includes(item) ? pinned : '';
+    const sinceText = wholeSinceText(states, item, request);
+    const pinnedWords = `${sinceText.includes(';') ? ',' : ''} and the user keeps it (pinned)`;
+    const pinnedText = view.items.pinned.includes(item) ? pinnedWords : '';
     return (
-      `${name} is in ${where} whole, ~${count(tokens)} tokens, ` +
-      `${since}${pinnedText}${lostLater(states, item, request)}.${used}`
+      `${name} is in ${requestName} whole, ~${count(tokens)} tokens, ` +
+      `${sinceText}${pinnedText}${laterLossText(states, item, request)}.${useSentence}`
     );
   }
   const { state, request: at, words } = track.transitions;
-  const since = at[transition] ?? 0;
+  const firstStateRequest = at[transition] ?? 0;
   const stateNow = stateWords(state[transition] ?? 'whole');
-  const used = usedLater(view, item, request, ` after it was ${stateNow}`);
+  const useSentence = laterUseSentence(
+    view,
+    item,
+    request,
+    ` after it was ${stateNow}`
+  );
   return (
-    `${name} is ${stateNow} in ${where}, since request ${since + 1}` +
-    `${sentAt(view, since)}, ${track.words[words[transition] ?? 0] ?? ''}.${used}`
+    `${name} is ${stateNow} in ${requestName}, since request ${firstStateRequest + 1}` +
+    `${sentTimeText(view, firstStateRequest)}, ${track.words[words[transition] ?? 0] ?? ''}.${useSentence}`
   );
 }
 
 /** Returns an item's name at the beginning of a sentence. */
-export function itemName(view: TimelineView, item: number): string {
+export function sentenceName(view: TimelineView, item: number): string {
   const kind = view.kinds[view.items.kind[item] ?? 0] ?? '';
   const tool = view.items.tool[item] ?? '';
   const label = view.items.label[item] ?? '';
@@ -65,7 +70,7 @@ export function itemName(view: TimelineView, item: number): string {
 }
 
 /** Returns the requests whose answers used a name that the item holds, in order. */
-export function usesOf(view: TimelineView, item: number): number[] {
+export function requestsUsing(view: TimelineView, item: number): number[] {
   return view.used.flatMap((items, request) =>
     isInAscending(items, item) ? [request] : []
   );
@@ -87,43 +92,53 @@ function isInAscending(items: readonly number[], item: number): boolean {
 }
 
 /** Returns since when a request shows an item whole: since it came, or since it was shown whole again. */
-function wholeSince(states: ItemStates, item: number, request: number): string {
+function wholeSinceText(
+  states: ItemStates,
+  item: number,
+  request: number
+): string {
   const { view, track } = states;
   const { request: at, state, words } = track.transitions;
   const transitions = [...states.transitionsOf(item)].filter(
     transition => (at[transition] ?? 0) <= request
   );
-  const last = transitions.findLastIndex(
+  const lastIndex = transitions.findLastIndex(
     transition => state[transition] !== 'whole'
   );
-  const before = transitions[last];
-  const again = transitions[last + 1];
-  if (before === undefined || again === undefined) {
+  const reducingTransition = transitions[lastIndex];
+  const restoringTransition = transitions[lastIndex + 1];
+  if (reducingTransition === undefined || restoringTransition === undefined) {
     const entered = view.items.entered[item] ?? 0;
-    return `since request ${entered + 1}${sentAt(view, entered)}`;
+    return `since request ${entered + 1}${sentTimeText(view, entered)}`;
   }
-  const since = at[again] ?? 0;
+  const restoreRequest = at[restoringTransition] ?? 0;
   return (
-    `again since request ${since + 1}${sentAt(view, since)}, ${track.words[words[again] ?? 0] ?? ''}; ` +
-    `from request ${(at[before] ?? 0) + 1} on it had been ${stateWords(state[before] ?? 'whole')}`
+    `again since request ${restoreRequest + 1}${sentTimeText(view, restoreRequest)}, ${track.words[words[restoringTransition] ?? 0] ?? ''}; ` +
+    `from request ${(at[reducingTransition] ?? 0) + 1} on it had been ${stateWords(state[reducingTransition] ?? 'whole')}`
   );
 }
 
-function usedLater(
+function laterUseSentence(
   view: TimelineView,
   item: number,
   request: number,
-  after = ''
+  addedWords = ''
 ): string {
-  const [first, ...others] = usesOf(view, item).filter(use => use >= request);
+  const [first, ...others] = requestsUsing(view, item).filter(
+    use => use >= request
+  );
   if (first === undefined) {
     return '';
   }
   const more = others.length > 0 ? `, and ${others.length} more did` : '';
-  return ` The answer to request ${first + 1} used a name in it${after}${more}.`;
+  return ` The answer to request ${first + 1} used a name in it${addedWords}${more}.`;
 }
 
-function lostLater(states: ItemStates, item: number, request: number): string {
+function laterLossText(
+  states: ItemStates,
+  item: number,
+  request: number
+): string {
   const { request: at, state } = states.track.transitions;
   for (const transition of states.transitionsOf(item)) {
     const itemState = state[transition] ?? 'whole';
@@ -135,7 +150,7 @@ function lostLater(states: ItemStates, item: number, request: number): string {
 }
 
 /** Returns when a request was sent, in parentheses; empty where that is not known. */
-export function sentAt(view: TimelineView, request: number): string {
+export function sentTimeText(view: TimelineView, request: number): string {
   const started = view.requests.started[request];
   return typeof started === 'number'
     ? ` (${new Date(started).toISOString().slice(0, 16).replace('T', ' ')} UTC)`

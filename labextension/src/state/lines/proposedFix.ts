@@ -59,8 +59,8 @@ export function proposedFix(
 }
 
 function pythonListings(text: string): string[] {
-  const { closed, open } = markdownBlocks(text);
-  return [...closed, open].flatMap(block => {
+  const { closedBlocks, openBlock } = markdownBlocks(text);
+  return [...closedBlocks, openBlock].flatMap(block => {
     const listing = wholeListing(block);
     return listing !== null && isPython(listing.language) ? [listing.code] : [];
   });

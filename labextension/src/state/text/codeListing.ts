@@ -15,32 +15,36 @@ export function wholeListing(text: string): IListing | null {
   }
   const [, fence = '', language = '', code = ''] = match;
   // A fence inside would have closed it earlier.
-  const inside = new RegExp(`^ {0,3}${fence}`, 'm');
-  return inside.test(code) ? null : { code, language };
+  const fenceInside = new RegExp(`^ {0,3}${fence}`, 'm');
+  return fenceInside.test(code) ? null : { code, language };
 }
 
 /** A line that begins HTML or maths, whose parts must stay together. */
-const TOGETHER = /^ {0,3}(?:<[a-z!/?]|\$\$|\\\[|\\begin\{)/im;
+const HTML_OR_MATHS = /^ {0,3}(?:<[a-z!/?]|\$\$|\\\[|\\begin\{)/im;
 
 /** Splits a block at its code fences, other than those inside a list, HTML or maths. */
 export function splitAtListings(text: string): string[] {
-  if (TOGETHER.test(text)) {
+  if (HTML_OR_MATHS.test(text)) {
     return [text];
   }
   const pieces: string[] = [''];
-  let fence = '';
+  let openFence = '';
   for (const line of text.split(/(?<=\n)/)) {
-    const [, signs = '', rest = ''] = /^(`{3,}|~{3,})(.*)/.exec(line) ?? [];
-    const isOpening = fence === '' && signs !== '' && !rest.includes('`');
+    const [, fenceSigns = '', lineRest = ''] =
+      /^(`{3,}|~{3,})(.*)/.exec(line) ?? [];
+    const isOpening =
+      openFence === '' && fenceSigns !== '' && !lineRest.includes('`');
     const isClosing =
-      fence !== '' && signs.startsWith(fence) && rest.trim() === '';
+      openFence !== '' &&
+      fenceSigns.startsWith(openFence) &&
+      lineRest.trim() === '';
     if (isOpening) {
-      fence = signs;
+      openFence = fenceSigns;
       pieces.push('');
     }
     pieces.push((pieces.pop() ?? '') + line);
     if (isClosing) {
-      fence = '';
+      openFence = '';
       pieces.push('');
     }
   }
@@ -52,8 +56,8 @@ const FENCE_INSIDE =
 
 /** Returns the code of each closed fence of a block that is drawn whole, such as a list. */
 export function listingsInside(text: string): string[] {
-  return [...text.matchAll(FENCE_INSIDE)].map(([, lead = '', , code = '']) =>
-    code.replace(new RegExp(`^[ \\t]{0,${lead.length}}`, 'gm'), '')
+  return [...text.matchAll(FENCE_INSIDE)].map(([, indent = '', , code = '']) =>
+    code.replace(new RegExp(`^[ \\t]{0,${indent.length}}`, 'gm'), '')
   );
 }
 

@@ -6,29 +6,35 @@
  */
 
 /** Matches the options of the magic or of the command line that an advice names. */
-const TYPED = / with (?:--(?:model|tools|new)\b|%agent(?: [\w-]+){1,2})/g;
+const TYPED_ADVICE =
+  / with (?:--(?:model|tools|new)\b|%agent(?: [\w-]+){1,2})/g;
 
-const LISTED = /%agent models lists what can be used/g;
+const MODEL_LIST_ADVICE = /%agent models lists what can be used/g;
 
 /** Matches advice about temporary failures, which the page offers as a button. */
-const WAIT = / ?Wait a while, or choose another model\./g;
+const WAIT_ADVICE = / ?Wait a while, or choose another model\./g;
 
-const ADDRESS = /https?:\/\/([\w[][^\s/?#]*)[^\s,;:)]*/g;
+const WEB_ADDRESS = /https?:\/\/([\w[][^\s/?#]*)[^\s,;:)]*/g;
 
 /** Returns a message as the page shows it; `isOffered`: a button that sends it again stands beside it. */
-export function errorWords(message: string, isOffered = false): string {
-  const shortened = message
-    .replace(TYPED, '')
-    .replace(LISTED, 'the list of models in the panel shows what can be used');
-  return isOffered ? shortened.replace(WAIT, '') : shortened;
+export function errorWords(message: string, isRetryOffered = false): string {
+  const messageForPage = message
+    .replace(TYPED_ADVICE, '')
+    .replace(
+      MODEL_LIST_ADVICE,
+      'the list of models in the panel shows what can be used'
+    );
+  return isRetryOffered
+    ? messageForPage.replace(WAIT_ADVICE, '')
+    : messageForPage;
 }
 
 /** Returns why an attempt failed, for a request that is sent again: servers by their names, no advice. */
 export function retryReason(message: string): string {
-  return errorWords(message, true).replace(ADDRESS, '$1').trim();
+  return errorWords(message, true).replace(WEB_ADDRESS, '$1').trim();
 }
 
 /** Returns whether a message says itself that another model may be chosen. */
-export function namesOtherModel(message: string): boolean {
+export function advisesOtherModel(message: string): boolean {
   return message.includes('choose another model');
 }

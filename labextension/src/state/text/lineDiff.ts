@@ -9,37 +9,37 @@ const MAX_COMPARISONS = 1_000_000;
 type Sign = ' ' | '-' | '+';
 
 /** Returns the hunks of a unified diff; an empty text if both are the same. */
-export function lineDiff(before: string, now: string): string {
-  const signed = signedLines(before.split('\n'), now.split('\n'));
-  const isInHunk = signed.map((_, index) =>
-    signed
+export function lineDiff(before: string, after: string): string {
+  const lines = signedLines(before.split('\n'), after.split('\n'));
+  const isInHunk = lines.map((_, index) =>
+    lines
       .slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1)
       .some(([sign]) => sign !== ' ')
   );
   const hunks: string[] = [];
-  let lineNumbers: Record<'-' | '+', number> = { '-': 1, '+': 1 };
+  let nextLineNumbers: Record<'-' | '+', number> = { '-': 1, '+': 1 };
   let index = 0;
-  while (index < signed.length) {
-    let end = index;
-    while (end < signed.length && isInHunk[end] === isInHunk[index]) {
-      end += 1;
+  while (index < lines.length) {
+    let endIndex = index;
+    while (endIndex < lines.length && isInHunk[endIndex] === isInHunk[index]) {
+      endIndex += 1;
     }
-    const hunk = signed.slice(index, end);
-    const size = {
+    const hunk = lines.slice(index, endIndex);
+    const hunkSize = {
       '-': hunk.filter(([sign]) => sign !== '+').length,
       '+': hunk.filter(([sign]) => sign !== '-').length
     };
     if (isInHunk[index] === true) {
       hunks.push(
-        `@@ -${lineNumbers['-']},${size['-']} +${lineNumbers['+']},${size['+']} @@`,
+        `@@ -${nextLineNumbers['-']},${hunkSize['-']} +${nextLineNumbers['+']},${hunkSize['+']} @@`,
         ...hunk.map(([sign, line]) => `${sign}${line}`)
       );
     }
-    lineNumbers = {
-      '-': lineNumbers['-'] + size['-'],
-      '+': lineNumbers['+'] + size['+']
+    nextLineNumbers = {
+      '-': nextLineNumbers['-'] + hunkSize['-'],
+      '+': nextLineNumbers['+'] + hunkSize['+']
     };
-    index = end;
+    index = endIndex;
   }
   return hunks.join('\n');
 }
@@ -47,12 +47,12 @@ export function lineDiff(before: string, now: string): string {
 /** Returns how many lines a text lost and got. */
 export function lineCounts(
   before: string,
-  now: string
+  after: string
 ): { additions: number; deletions: number } {
-  const signed = signedLines(linesOf(before), linesOf(now));
+  const lines = signedLines(linesOf(before), linesOf(after));
   return {
-    additions: signed.filter(([sign]) => sign === '+').length,
-    deletions: signed.filter(([sign]) => sign === '-').length
+    additions: lines.filter(([sign]) => sign === '+').length,
+    deletions: lines.filter(([sign]) => sign === '-').length
   };
 }
 
@@ -64,71 +64,82 @@ function linesOf(text: string): string[] {
 /** Returns the lines of both texts in order, each with its sign: same, removed or added. */
 function signedLines(
   before: readonly string[],
-  now: readonly string[]
+  after: readonly string[]
 ): [Sign, string][] {
-  const shortest = Math.min(before.length, now.length);
-  let head = 0;
-  while (head < shortest && before[head] === now[head]) {
-    head += 1;
+  const minLength = Math.min(before.length, after.length);
+  let headLength = 0;
+  while (headLength < minLength && before[headLength] === after[headLength]) {
+    headLength += 1;
   }
-  let tail = 0;
-  while (tail < shortest - head && before.at(-1 - tail) === now.at(-1 - tail)) {
-    tail += 1;
+  let tailLength = 0;
+  while (
+    tailLength < minLength - headLength &&
+    before.at(-1 - tailLength) === after.at(-1 - tailLength)
+  ) {
+    tailLength += 1;
   }
-  const same = (line: string): [Sign, string] => [' ', line];
+  const unchangedLine = (line: string): [Sign, string] => [' ', line];
   return [
-    ...before.slice(0, head).map(same),
+    ...before.slice(0, headLength).map(unchangedLine),
     ...signedByCommonLines(
-      before.slice(head, before.length - tail),
-      now.slice(head, now.length - tail)
+      before.slice(headLength, before.length - tailLength),
+      after.slice(headLength, after.length - tailLength)
     ),
-    ...before.slice(before.length - tail).map(same)
+    ...before.slice(before.length - tailLength).map(unchangedLine)
   ];
 }
 
 /** Compares by the longest common subsequence of lines. */
 function signedByCommonLines(
   before: readonly string[],
-  now: readonly string[]
+  after: readonly string[]
 ): [Sign, string][] {
-  const columns = now.length + 1;
-  if (before.length * now.length > MAX_COMPARISONS) {
+  const columnCount = after.length + 1;
+  if (before.length * after.length > MAX_COMPARISONS) {
     return [
       ...before.map((line): [Sign, string] => ['-', line]),
-      ...now.map((line): [Sign, string] => ['+', line])
+      ...after.map((line): [Sign, string] => ['+', line])
     ];
   }
   // The number of common lines from each pair of places on.
-  const common = new Uint32Array((before.length + 1) * columns);
-  const at = (row: number, column: number) =>
-    common[row * columns + column] ?? 0;
+  const commonLengths = new Uint32Array((before.length + 1) * columnCount);
+  const commonLengthAt = (row: number, column: number) =>
+    commonLengths[row * columnCount + column] ?? 0;
   for (let row = before.length - 1; row >= 0; row -= 1) {
-    for (let column = now.length - 1; column >= 0; column -= 1) {
-      common[row * columns + column] =
-        before[row] === now[column]
-          ? at(row + 1, column + 1) + 1
-          : Math.max(at(row + 1, column), at(row, column + 1));
+    for (let column = after.length - 1; column >= 0; column -= 1) {
+      commonLengths[row * columnCount + column] =
+        before[row] === after[column]
+          ? commonLengthAt(row + 1, column + 1) + 1
+          : Math.max(
+              commonLengthAt(row + 1, column),
+              commonLengthAt(row, column + 1)
+            );
     }
   }
-  const signed: [Sign, string][] = [];
+  const lines: [Sign, string][] = [];
   let row = 0;
   let column = 0;
-  while (row < before.length || column < now.length) {
-    const [old = '', fresh = ''] = [before[row], now[column]];
-    if (row < before.length && column < now.length && old === fresh) {
-      signed.push([' ', old]);
+  while (row < before.length || column < after.length) {
+    const [lineBefore = '', lineAfter = ''] = [before[row], after[column]];
+    if (
+      row < before.length &&
+      column < after.length &&
+      lineBefore === lineAfter
+    ) {
+      lines.push([' ', lineBefore]);
       row += 1;
       column += 1;
     } else if (
       row < before.length &&
-      (column >= now.length || at(row + 1, column) >= at(row, column + 1))
+      (column >= after.length ||
+        commonLengthAt(row + 1, column) >= commonLengthAt(row, column + 1))
     ) {
-      signed.push(['-', old]);
+      lines.push(['-', lineBefore]);
       row += 1;
     } else {
-      signed.push(['+', fresh]);
+      lines.push(['+', lineAfter]);
       column += 1;
     }
   }
-  return signed;
+  return lines;
 }

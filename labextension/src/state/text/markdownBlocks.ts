@@ -6,16 +6,21 @@
  * paragraph is split at a space; the text after a block without a line end belongs to its line.
  */
 
-export interface IBlocks {
+export interface IMarkdownBlocks {
   text: string;
   /** Blocks that further text cannot change. */
-  closed: readonly string[];
+  closedBlocks: readonly string[];
   /** The index at which the open block begins. */
-  from: number;
-  open: string;
+  openIndex: number;
+  openBlock: string;
 }
 
-export const NO_BLOCKS: IBlocks = { text: '', closed: [], from: 0, open: '' };
+export const NO_BLOCKS: IMarkdownBlocks = {
+  text: '',
+  closedBlocks: [],
+  openIndex: 0,
+  openBlock: ''
+};
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
@@ -27,84 +32,94 @@ const MATHS_END = /(?:\$\$|\\\]|\\end\{[^}]*\})\s*$/;
 /** Splits a text; the blocks closed before are not parsed again. */
 export function markdownBlocks(
   text: string,
-  before: IBlocks = NO_BLOCKS
-): IBlocks {
+  before: IMarkdownBlocks = NO_BLOCKS
+): IMarkdownBlocks {
   if (text === before.text) {
     return before;
   }
-  const grown = text.startsWith(before.text);
-  const closed = grown ? [...before.closed] : [];
-  let from = grown ? before.from : 0;
-  const lengths = [...blockEnds(text.slice(from))];
+  const isGrown = text.startsWith(before.text);
+  const closedBlocks = isGrown ? [...before.closedBlocks] : [];
+  let openIndex = isGrown ? before.openIndex : 0;
+  const lengths = [...blockEnds(text.slice(openIndex))];
   for (const length of lengths) {
-    const end = from + length;
-    from = closeLong(text.slice(0, end), from, closed);
-    closed.push(text.slice(from, end));
-    from = end;
+    const endIndex = openIndex + length;
+    openIndex = closeLongParagraph(
+      text.slice(0, endIndex),
+      openIndex,
+      closedBlocks
+    );
+    closedBlocks.push(text.slice(openIndex, endIndex));
+    openIndex = endIndex;
   }
-  from = closeLong(text, from, closed);
+  openIndex = closeLongParagraph(text, openIndex, closedBlocks);
   return {
     text,
-    closed:
-      closed.length === before.closed.length && grown ? before.closed : closed,
-    from,
-    open: text.slice(from)
+    closedBlocks:
+      closedBlocks.length === before.closedBlocks.length && isGrown
+        ? before.closedBlocks
+        : closedBlocks,
+    openIndex,
+    openBlock: text.slice(openIndex)
   };
 }
 
 /** Yields the lengths of the closed blocks, one after the other. */
 function* blockEnds(text: string): Iterable<number> {
-  let start = 0;
-  let index = 0;
-  let first = '';
-  let fence = '';
-  let maths = false;
-  let blank = false;
+  let startIndex = 0;
+  let lineIndex = 0;
+  let firstLine = '';
+  let openFence = '';
+  let isInMaths = false;
+  let isAfterBlank = false;
   for (const line of text.split(/(?<=\n)/)) {
     // An unfinished line may still become anything.
-    const isWritten = line.endsWith('\n');
-    const words = line.trimEnd();
+    const isLineComplete = line.endsWith('\n');
+    const lineText = line.trimEnd();
     if (
-      blank &&
-      fence === '' &&
-      !maths &&
-      words !== '' &&
-      isBeginning(line, first, isWritten)
+      isAfterBlank &&
+      openFence === '' &&
+      !isInMaths &&
+      lineText !== '' &&
+      beginsBlock(line, firstLine, isLineComplete)
     ) {
-      yield index - start;
-      start = index;
-      first = '';
+      yield lineIndex - startIndex;
+      startIndex = lineIndex;
+      firstLine = '';
     }
-    if (!isWritten) {
+    if (!isLineComplete) {
       return;
     }
-    if (first === '' && words !== '') {
-      first = line;
+    if (firstLine === '' && lineText !== '') {
+      firstLine = line;
     }
-    fence = fenceAfter(words, fence);
-    maths = fence === '' && mathsAfter(words, maths);
-    blank = fence === '' && !maths && words === '';
-    index += line.length;
+    openFence = fenceAfter(lineText, openFence);
+    isInMaths = openFence === '' && isInMathsAfter(lineText, isInMaths);
+    isAfterBlank = openFence === '' && !isInMaths && lineText === '';
+    lineIndex += line.length;
   }
 }
 
 /** A longer paragraph is closed in pieces, since typesetting its maths takes time. */
-const PIECE_CHARS = 800;
+const MIN_PIECE_CHARS = 800;
 
 /** Lines that are not text of a paragraph. */
-const NO_WORDS =
+const NOT_PARAGRAPH =
   /^\s*(?:[-*+>|#<]|\d{1,9}[.)]|```|~~~|\$\$|\\\[|\\begin)|^(?: {4}|\t)/m;
 
 /** Closes the pieces of a long paragraph; returns the index of the rest. */
-function closeLong(text: string, from: number, closed: string[]): number {
-  let index = from;
-  while (text.length - index > 2 * PIECE_CHARS) {
-    const piece = text.slice(index, index + 2 * PIECE_CHARS);
-    const length = NO_WORDS.test(piece) ? 0 : pieceEnd(piece);
+function closeLongParagraph(
+  text: string,
+  startIndex: number,
+  closedBlocks: string[]
+): number {
+  let index = startIndex;
+  while (text.length - index > 2 * MIN_PIECE_CHARS) {
+    const piece = text.slice(index, index + 2 * MIN_PIECE_CHARS);
+    const length = NOT_PARAGRAPH.test(piece) ? 0 : pieceEnd(piece);
     if (length === 0) {
       break;
     }
-    closed.push(piece.slice(0, length));
+    closedBlocks.push(piece.slice(0, length));
     index += length;
   }
   return index;
@@ -112,18 +127,18 @@ function closeLong(text: string, from: number, closed: string[]): number {
 
 /** Returns the index of a space outside of emphasis, code, maths and links; 0 if there is none. */
 function pieceEnd(piece: string): number {
-  const counts = new Map<string, number>();
-  const count = (sign: string) => counts.get(sign) ?? 0;
+  const signCounts = new Map<string, number>();
+  const countOfSign = (sign: string) => signCounts.get(sign) ?? 0;
   for (let index = 0; index < piece.length - 1; index += 1) {
     const sign = piece.charAt(index);
-    counts.set(sign, count(sign) + 1);
+    signCounts.set(sign, countOfSign(sign) + 1);
     if (
-      index >= PIECE_CHARS &&
+      index >= MIN_PIECE_CHARS &&
       sign === ' ' &&
       /\p{L}/u.test(piece.charAt(index + 1)) &&
-      ['`', '$', '*', '~'].every(mark => count(mark) % 2 === 0) &&
-      count('[') === count(']') &&
-      count('(') === count(')')
+      ['`', '$', '*', '~'].every(mark => countOfSign(mark) % 2 === 0) &&
+      countOfSign('[') === countOfSign(']') &&
+      countOfSign('(') === countOfSign(')')
     ) {
       return index + 1;
     }
@@ -131,35 +146,43 @@ function pieceEnd(piece: string): number {
   return 0;
 }
 
-function isBeginning(line: string, first: string, isWritten: boolean): boolean {
-  if (INDENTED.test(line) || (!isWritten && line.trim().length < 4)) {
+function beginsBlock(
+  line: string,
+  firstLine: string,
+  isLineComplete: boolean
+): boolean {
+  if (INDENTED.test(line) || (!isLineComplete && line.trim().length < 4)) {
     return false;
   }
-  if (HTML.test(first)) {
+  if (HTML.test(firstLine)) {
     return false;
   }
-  return !(ITEM.test(first) && ITEM.test(line));
+  return !(ITEM.test(firstLine) && ITEM.test(line));
 }
 
-function fenceAfter(line: string, fence: string): string {
+function fenceAfter(line: string, openFence: string): string {
   const match = FENCE.exec(line);
   if (match === null) {
-    return fence;
+    return openFence;
   }
-  const [, run = '', rest = ''] = match;
-  if (fence === '') {
-    return run.startsWith('`') && rest.includes('`') ? '' : run;
+  const [, fenceSigns = '', lineRest = ''] = match;
+  if (openFence === '') {
+    return fenceSigns.startsWith('`') && lineRest.includes('`')
+      ? ''
+      : fenceSigns;
   }
-  return run.startsWith(fence) && rest.trim() === '' ? '' : fence;
+  return fenceSigns.startsWith(openFence) && lineRest.trim() === ''
+    ? ''
+    : openFence;
 }
 
-function mathsAfter(line: string, maths: boolean): boolean {
-  if (maths) {
+function isInMathsAfter(line: string, isInMaths: boolean): boolean {
+  if (isInMaths) {
     return !MATHS_END.test(line);
   }
   if (!MATHS.test(line)) {
     return false;
   }
-  const rest = line.trim().replace(MATHS, '');
-  return !MATHS_END.test(rest);
+  const textAfterOpening = line.trim().replace(MATHS, '');
+  return !MATHS_END.test(textAfterOpening);
 }

@@ -9,34 +9,34 @@ interface ITable {
 }
 
 /** The line below a table's head, without the space around it; like all patterns here it reads a long line once. */
-const RULE = /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/;
+const HEAD_RULE = /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/;
 
 /** Returns the table of a block; null where it holds none. */
 export function tableIn(text: string): ITable | null {
   const lines = text.split('\n');
-  const rule = lines.findIndex(
+  const ruleIndex = lines.findIndex(
     (line, index) =>
       index > 0 &&
       line.includes('|') &&
       /^ {0,3}\S/.test(line) &&
-      RULE.test(line.trim()) &&
+      HEAD_RULE.test(line.trim()) &&
       cellsOfRow(line).length === cellsOfRow(lines[index - 1] ?? '').length
   );
-  if (rule < 0) {
+  if (ruleIndex < 0) {
     return null;
   }
-  const after = lines.slice(rule + 1);
-  const end = after.findIndex(line => line.trim() === '');
-  const body = end < 0 ? after : after.slice(0, end);
-  const head = lines[rule - 1] ?? '';
-  const width = cellsOfRow(head).length;
+  const linesBelow = lines.slice(ruleIndex + 1);
+  const endIndex = linesBelow.findIndex(line => line.trim() === '');
+  const bodyLines = endIndex < 0 ? linesBelow : linesBelow.slice(0, endIndex);
+  const headLine = lines[ruleIndex - 1] ?? '';
+  const columnCount = cellsOfRow(headLine).length;
   return {
-    markdown: [head, lines[rule], ...body].join('\n'),
-    tsv: [head, ...body]
+    markdown: [headLine, lines[ruleIndex], ...bodyLines].join('\n'),
+    tsv: [headLine, ...bodyLines]
       .map(line =>
         // A row has as many cells as the head, whatever is written.
-        Array.from({ length: width }, (_, at) =>
-          cellText(cellsOfRow(line)[at] ?? '')
+        Array.from({ length: columnCount }, (_, column) =>
+          cellText(cellsOfRow(line)[column] ?? '')
         )
       )
       .map(row => row.join('\t'))
@@ -46,21 +46,22 @@ export function tableIn(text: string): ITable | null {
 
 /** Splits a row at its bars, but not at an escaped one. */
 function cellsOfRow(line: string): string[] {
-  const inner = line
+  const rowInside = line
     .trim()
     .replace(/^\|/, '')
     .replace(/(?<!\\)\|$/, '');
-  return inner.split(/(?<!\\)\|/).map(cell => cell.trim());
+  return rowInside.split(/(?<!\\)\|/).map(cell => cell.trim());
 }
 
 const NUMBER = /^[+-]?[\d., ]+(?:e[+-]?\d+)?%?$/i;
 
 /** Returns a cell as plain text. A spreadsheet would run what looks like a formula, and the model wrote it. */
 function cellText(cell: string): string {
-  const words = plainWords(
+  const plainCell = plainWords(
     cell.replace(/\\\|/g, '|').replace(/<br\s*\/?>/gi, ' ')
   ).replace(/\s+/g, ' ');
   const isFormula =
-    /^[=@+-]./.test(words) && !(NUMBER.test(words) && /\d/.test(words));
-  return isFormula ? `'${words}` : words;
+    /^[=@+-]./.test(plainCell) &&
+    !(NUMBER.test(plainCell) && /\d/.test(plainCell));
+  return isFormula ? `'${plainCell}` : plainCell;
 }

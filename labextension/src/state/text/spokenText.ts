@@ -5,23 +5,30 @@ const RULE = /^\s*(?:[-*_=]\s*){3,}$/;
 const TABLE_RULE = /^\s*\|?[\s:|-]*-[\s:|-]*$/;
 
 /** Returns a range of the text as prose; the text before it decides whether it begins inside code. */
-export function spokenText(text: string, from: number, to: number): string {
+export function spokenText(
+  text: string,
+  startIndex: number,
+  endIndex: number
+): string {
   let isCode = false;
   let lineStart = 0;
   const spokenLines: string[] = [];
   for (const line of text.split(/(?<=\n)/)) {
-    const end = lineStart + line.length;
+    const lineEnd = lineStart + line.length;
     const isFence = FENCE.test(line);
     if (isFence) {
       isCode = !isCode;
-    } else if (!isCode && end > from && lineStart < to) {
-      const cut = line.slice(Math.max(0, from - lineStart), to - lineStart);
-      const words = spokenLine(cut, lineStart >= from);
-      if (words !== '') {
-        spokenLines.push(words);
+    } else if (!isCode && lineEnd > startIndex && lineStart < endIndex) {
+      const rangeOfLine = line.slice(
+        Math.max(0, startIndex - lineStart),
+        endIndex - lineStart
+      );
+      const spokenWords = spokenLine(rangeOfLine, lineStart >= startIndex);
+      if (spokenWords !== '') {
+        spokenLines.push(spokenWords);
       }
     }
-    lineStart = end;
+    lineStart = lineEnd;
   }
   return spokenLines.join(' ').replace(/\s+/g, ' ').trim();
 }
@@ -34,57 +41,59 @@ export function plainText(text: string): string {
     if (FENCE.test(line)) {
       isCode = !isCode;
     } else if (isCode || !(RULE.test(line) || TABLE_RULE.test(line))) {
-      lines.push(isCode ? line : plainWords(line.replace(LEAD, '')));
+      lines.push(isCode ? line : plainWords(line.replace(BLOCK_LEAD, '')));
     }
   }
   return lines.join('\n');
 }
 
 /** Matches a possible sentence end: a sign before a space, or a line end; not the dot of an abbreviation or an item. */
-const END =
+const SENTENCE_END =
   /(?<!\b(?:e\.g|i\.e|cf|vs|etc|approx|Dr|Mr|Mrs|Ms|Fig|No)|(?:^|\n)[ \t]*\d{1,9})[.!?:](?=[\s*_)\]"'”’]*\s)|\n/g;
 
 /** A line after which, or before which, a paragraph ends: empty, or of another block. */
-const OWN_LINE = /^[ \t]*(?:$|[#>|]|[-*+][ \t]|\d{1,9}[.)][ \t]|`{3}|~{3})/;
+const BLOCK_LINE = /^[ \t]*(?:$|[#>|]|[-*+][ \t]|\d{1,9}[.)][ \t]|`{3}|~{3})/;
 
 /** Returns the index after the last complete sentence or block, outside of links and code. */
 export function sentenceEnd(text: string): number {
-  const last = [...text.matchAll(END)].findLast(({ 0: sign, index }) => {
-    const line = text.slice(text.lastIndexOf('\n', index - 1) + 1, index);
-    return sign === '\n'
-      ? endsBlock(line, text.slice(index + 1))
-      : countOf(line, '`') % 2 === 0 &&
-          countOf(line, '[') === countOf(line, ']') &&
-          !/\]\([^)]*$/.test(line);
-  });
-  return last === undefined ? 0 : last.index + 1;
+  const lastEnd = [...text.matchAll(SENTENCE_END)].findLast(
+    ({ 0: sign, index }) => {
+      const line = text.slice(text.lastIndexOf('\n', index - 1) + 1, index);
+      return sign === '\n'
+        ? endsBlock(line, text.slice(index + 1))
+        : countOf(line, '`') % 2 === 0 &&
+            countOf(line, '[') === countOf(line, ']') &&
+            !/\]\([^)]*$/.test(line);
+    }
+  );
+  return lastEnd === undefined ? 0 : lastEnd.index + 1;
 }
 
 /** Returns whether a block ends with a line, rather than that its paragraph goes on. */
-function endsBlock(line: string, rest: string): boolean {
-  const [next = '', ...more] = rest.split('\n', 2);
+function endsBlock(line: string, textAfter: string): boolean {
+  const [nextLine = '', ...furtherLines] = textAfter.split('\n', 2);
   const isItem = /^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]/.test(line);
   return (
-    (OWN_LINE.test(line) && !isItem) ||
-    (rest !== '' &&
-      OWN_LINE.test(next) &&
-      (next.trim() !== '' || more.length > 0))
+    (BLOCK_LINE.test(line) && !isItem) ||
+    (textAfter !== '' &&
+      BLOCK_LINE.test(nextLine) &&
+      (nextLine.trim() !== '' || furtherLines.length > 0))
   );
 }
 
 /** Markup at the beginning of a heading, an item or a quote. */
-const LEAD = /^\s*(?:>\s*)*(?:#{1,6}\s+|[-*+]\s+(?:\[[ xX]\]\s+)?)?/;
+const BLOCK_LEAD = /^\s*(?:>\s*)*(?:#{1,6}\s+|[-*+]\s+(?:\[[ xX]\]\s+)?)?/;
 
 function spokenLine(line: string, isWhole: boolean): string {
   if (isWhole && (RULE.test(line) || TABLE_RULE.test(line))) {
     return '';
   }
-  const unmarked = isWhole ? line.replace(LEAD, '') : line;
-  const isRow = /^\s*\|.*\|\s*$/.test(unmarked);
-  const words = plainWords(isRow ? rowText(unmarked) : unmarked);
+  const textWithoutLead = isWhole ? line.replace(BLOCK_LEAD, '') : line;
+  const isRow = /^\s*\|.*\|\s*$/.test(textWithoutLead);
+  const words = plainWords(isRow ? rowText(textWithoutLead) : textWithoutLead);
   // A screen reader pauses after a line that is a block of its own.
-  const isOwn = isRow || unmarked.length < line.trimEnd().length;
-  return isOwn && /[\p{L}\p{N})]$/u.test(words) ? `${words}.` : words;
+  const isOwnBlock = isRow || textWithoutLead.length < line.trimEnd().length;
+  return isOwnBlock && /[\p{L}\p{N})]$/u.test(words) ? `${words}.` : words;
 }
 
 function rowText(row: string): string {

@@ -24,7 +24,7 @@ import {
   type IInspectorSource,
   type InspectorPartName
 } from '../../state/inspector/source';
-import { steppedTo, type MoveWay } from '../../state/inspector/placeSteps';
+import { stepsAfterLink, type MoveWay } from '../../state/inspector/placeSteps';
 import { count } from '../../state/text/numberFormat';
 import { useRegionName } from '../dom/regionName';
 import { useHost, type IWords } from '../host';
@@ -99,7 +99,7 @@ export function Inspector(props: IInspectorProps) {
   const [isMissing, setMissing] = useState(false);
   const subagent = place.subagent ?? null;
   const setPlace = (next: IInspectorPlace) => {
-    change(steps => steppedTo(steps, next));
+    change(steps => stepsAfterLink(steps, next));
   };
   const opened = useMemo(
     () =>
@@ -112,7 +112,7 @@ export function Inspector(props: IInspectorProps) {
   // Not while it is drawn: a place from outside becomes a step only after that.
   useLayoutEffect(() => {
     if (opened === null) {
-      change(steps => steppedTo(steps, { ...NOWHERE }));
+      change(steps => stepsAfterLink(steps, { ...NOWHERE }));
     }
   }, [opened, change]);
   const source = opened ?? props.source;
@@ -149,7 +149,8 @@ function InspectedView(props: IInspectedViewProps) {
   const { view, error } = useView(props.source, place.price ?? null);
   useSameItem(view, shownPlace);
   if (view === null || view.requests.id.length === 0) {
-    const waiting = props.source.waits ?? words.__('Reading the session…');
+    const waiting =
+      props.source.waitSentence ?? words.__('Reading the session…');
     const empty = view?.own
       ? words.__('The session has no requests yet: ask something first.')
       : words.__('The session holds no request.');

@@ -3,7 +3,7 @@
  * of keys.
  */
 import { useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
-import { nextOf } from '../../state/inspector/figures/requestCost';
+import { nearestRequest } from '../../state/inspector/figures/requestCost';
 import type {
   IInspectedSession,
   IInspectorCursor
@@ -59,7 +59,7 @@ export function useInspectorKeys({
     }
   });
   const goToBreak = (direction: 1 | -1) => {
-    const to = nextOf(breaks, request, direction);
+    const to = nearestRequest(breaks, request, direction);
     if (to !== null) {
       go({ request: to, against: null });
     }

@@ -10,12 +10,12 @@ import {
 import type { TimelineView } from '../../protocol/generated';
 import {
   isSamePlace,
-  movedTo,
-  openedAt,
+  stepsAfterMove,
+  stepsAtOpening,
   withRenumberedItems,
-  steppedBack,
-  steppedForward,
-  steppedTo,
+  stepsAfterBack,
+  stepsAfterForward,
+  stepsAfterLink,
   type IPlaceSteps,
   type MoveWay
 } from '../../state/inspector/placeSteps';
@@ -50,7 +50,7 @@ export function useShownPlace({
   onPlace
 }: IShownPlaceProps): ISteppedPlace {
   const [stepsState, setStepsState] = useState<IStepsState>(() => ({
-    steps: openedAt(placeFromOutside ?? NOWHERE),
+    steps: stepsAtOpening(placeFromOutside ?? NOWHERE),
     placeFromOutside
   }));
   // Computed, not set during rendering: in a cell Preact draws the views and may lose a state set then.
@@ -118,7 +118,7 @@ function stepsWith(
   return stepsState.placeFromOutside === placeFromOutside
     ? stepsState
     : {
-        steps: steppedTo(stepsState.steps, placeFromOutside ?? NOWHERE),
+        steps: stepsAfterLink(stepsState.steps, placeFromOutside ?? NOWHERE),
         placeFromOutside
       };
 }
@@ -153,7 +153,7 @@ export function useMovement(
         const isLast = follows && newFields.request === last;
         const at = Date.now();
         change(steps =>
-          movedTo(
+          stepsAfterMove(
             steps,
             {
               ...steps.place,
@@ -186,18 +186,18 @@ export function waysBackAndForward({
 }: ISteppedPlace): IWaysBackAndForward {
   return {
     back:
-      steps.before.length === 0
+      steps.placesBefore.length === 0
         ? null
         : () => {
-            change(steppedBack);
+            change(stepsAfterBack);
           },
     forward:
-      steps.after.length === 0
+      steps.placesAfter.length === 0
         ? null
         : () => {
-            change(steppedForward);
+            change(stepsAfterForward);
           },
-    isReturned: steps.move === null && steps.stepCount > 0
+    isReturned: steps.lastMove === null && steps.stepCount > 0
   };
 }
 

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import type { ErrorValue, RetryPart } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
-import { errorWords, namesOtherModel } from '../../state/text/errorWords';
+import { errorWords, advisesOtherModel } from '../../state/text/errorWords';
 import { retryWords, type IRetryRun } from '../../state/lines/retryRuns';
 import { isRetryable } from '../../state/session/status';
 import { useTurnActionsIfOffered, type ITurnActions } from '../actions/turn';
@@ -27,7 +27,7 @@ export function Failure(props: IFailureProps) {
   const offersRetry = canRetry && turn !== null && isRetryable(error);
   const text = errorWords(error.message, offersRetry);
   const advice =
-    offersRetry || namesOtherModel(text) ? '' : adviceFor(error, words);
+    offersRetry || advisesOtherModel(text) ? '' : adviceFor(error, words);
   return (
     <div
       className="plm-Failure"

@@ -5,7 +5,7 @@ import { memo, useState } from 'react';
 import {
   markdownBlocks,
   NO_BLOCKS,
-  type IBlocks
+  type IMarkdownBlocks
 } from '../../state/text/markdownBlocks';
 import {
   withoutOpenSurrogate,
@@ -33,7 +33,7 @@ interface IMarkdownTextProps {
 /** Draws Markdown that may still grow. */
 export function MarkdownText({ text, live, part }: IMarkdownTextProps) {
   // A high surrogate at the end waits for its other half while the text grows.
-  const { closed, open } = useBlocks(
+  const { closedBlocks: closed, openBlock: open } = useBlocks(
     withoutLoneSurrogates(live ? withoutOpenSurrogate(text) : text)
   );
   const all = open.trim() === '' ? closed : [...closed, open];
@@ -208,7 +208,7 @@ function unfinishedCode(text: string): string | null {
   return fence === null ? null : text.slice(fence[0].length);
 }
 
-function useBlocks(text: string): IBlocks {
+function useBlocks(text: string): IMarkdownBlocks {
   const [known, setKnown] = useState(NO_BLOCKS);
   const now = markdownBlocks(text, known);
   if (now !== known) {

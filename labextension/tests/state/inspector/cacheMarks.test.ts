@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   marksAfterBlock,
-  marksAt
+  marksOfRequest
 } from '../../../src/state/inspector/cacheMarks';
 import { withDefinitions } from '../../inspector/definedTools';
 import { sample } from '../../inspector/samples';
@@ -21,16 +21,19 @@ const VIEW = {
 describe('the cache marks of a request', () => {
   it('are numbered in it', () => {
     expect(
-      marksAt(VIEW, 2).map(({ number, total }) => [number, total])
+      marksOfRequest(VIEW, 2).map(({ number, markCount }) => [
+        number,
+        markCount
+      ])
     ).toEqual([
       [1, 3],
       [2, 3],
       [3, 3]
     ]);
-    expect(marksAt(VIEW, 5)).toEqual([
+    expect(marksOfRequest(VIEW, 5)).toEqual([
       {
         number: 1,
-        total: 1,
+        markCount: 1,
         item: 7,
         definition: null,
         place: '',
@@ -40,12 +43,12 @@ describe('the cache marks of a request', () => {
   });
 
   it('are none where none is recorded', () => {
-    expect(marksAt(VIEW, 3)).toEqual([]);
-    expect(marksAt(sample('pi').view, 2)).toEqual([]);
+    expect(marksOfRequest(VIEW, 3)).toEqual([]);
+    expect(marksOfRequest(sample('pi').view, 2)).toEqual([]);
   });
 
   it('stand after a definition, and after no other of the same item', () => {
-    const marks = marksAt(VIEW, 2);
+    const marks = marksOfRequest(VIEW, 2);
     const after = (name: string, item = 0, kind = 'tools') =>
       marksAfterBlock(VIEW, marks, { item, kind, name }).map(
         ({ number }) => number

@@ -10,7 +10,7 @@ import {
   rowOf
 } from '../../../src/state/inspector/definitionRows';
 import {
-  callsOf,
+  callCount,
   removedToolNames
 } from '../../../src/state/inspector/definitionUse';
 import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
@@ -82,9 +82,9 @@ describe('the definitions of an item', () => {
   });
 
   it('share the tokens of their item', () => {
-    const { first, count } = definitionsOf(VIEW, SECOND);
+    const { firstIndex, count } = definitionsOf(VIEW, SECOND);
     const sum = VIEW.definitions.tokens
-      .slice(first, first + count)
+      .slice(firstIndex, firstIndex + count)
       .reduce((all, tokens) => all + tokens, 0);
 
     expect(sum).toBe(VIEW.items.tokens[SECOND]);
@@ -97,8 +97,8 @@ describe('the definitions of an item', () => {
     ).length;
 
     expect(calls).toBeGreaterThan(0);
-    expect(callsOf(VIEW, 'read')).toBe(calls);
-    expect(callsOf(VIEW, 'browser_open')).toBe(0);
+    expect(callCount(VIEW, 'read')).toBe(calls);
+    expect(callCount(VIEW, 'browser_open')).toBe(0);
     expect(removedToolNames(VIEW, FIRST)).toEqual([]);
     expect(removedToolNames(VIEW, SECOND)).toEqual(['edit']);
   });

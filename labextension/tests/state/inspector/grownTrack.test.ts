@@ -20,8 +20,8 @@ function counted(
 }
 
 /** What is drawn of a series. */
-function drawn({ names, layers, total }: IKindSeries) {
-  return { names, layers, total };
+function drawn({ names, layers, totals }: IKindSeries) {
+  return { names, layers, total: totals };
 }
 
 /** A view with so many of its requests, and what of it happened until then. */

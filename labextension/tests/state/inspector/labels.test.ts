@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import {
-  foreignPrice,
+  foreignPriceModel,
   money,
   parsePolicy,
   policyText,
-  pricedModels,
+  pricedModelsText,
   shortName,
   splitName,
   usdText
@@ -87,8 +87,8 @@ it("names no price where the other models' requests were refused", () => {
 
   // The one request to another model reported no usage, and nothing was paid for it.
   expect(view.models.length).toBe(2);
-  expect(foreignPrice(shown)).toBe('');
-  expect(foreignPrice(view)).toBe(view.price.name);
+  expect(foreignPriceModel(shown)).toBe('');
+  expect(foreignPriceModel(view)).toBe(view.price.name);
 });
 
 it('names the price of each request’s own model, and of all that were paid', () => {
@@ -113,7 +113,7 @@ it('names the price of each request’s own model, and of all that were paid', (
   // The requests to one of the models were refused, and nothing was paid for them.
   const reported = view.requests.model.map(() => 1);
   expect(
-    pricedModels({ ...both, requests: { ...view.requests, reported } })
+    pricedModelsText({ ...both, requests: { ...view.requests, reported } })
   ).toBe(`${first} and ${second}`);
-  expect(pricedModels(view)).toBe(price.name);
+  expect(pricedModelsText(view)).toBe(price.name);
 });

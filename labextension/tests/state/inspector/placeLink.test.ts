@@ -40,7 +40,7 @@ describe('a link', () => {
     expect(parseLink(link)).toEqual({
       session: 'ses_a/b',
       place: { request: 3, item: 7 },
-      unknown: []
+      unknownPieces: []
     });
   });
 
@@ -59,7 +59,7 @@ describe('a link', () => {
   it.each(samples)('is what the kernel writes: $link', ({ link }) => {
     const read = parseLink(link);
 
-    expect(read?.unknown).toEqual([]);
+    expect(read?.unknownPieces).toEqual([]);
     expect(linkTo(read?.session ?? '', read?.place ?? NOWHERE)).toBe(link);
   });
 
@@ -68,7 +68,7 @@ describe('a link', () => {
       'palimpsest:a/2?tab=newer&range=5-3&zoom=99&more=1&find=x&sort=old'
     );
 
-    expect(read?.unknown).toEqual([
+    expect(read?.unknownPieces).toEqual([
       'tab=newer',
       'range=5-3',
       'zoom=99',

@@ -1,12 +1,12 @@
 /** The steps back and forward among the places of an inspector. */
 import { describe, expect, it } from 'vitest';
 import {
-  movedTo,
-  openedAt,
+  stepsAfterMove,
+  stepsAtOpening,
   withRenumberedItems,
-  steppedBack,
-  steppedForward,
-  steppedTo,
+  stepsAfterBack,
+  stepsAfterForward,
+  stepsAfterLink,
   type IPlaceSteps,
   type MoveWay
 } from '../../../src/state/inspector/placeSteps';
@@ -26,13 +26,13 @@ function moved(...moves: Move[]): IPlaceSteps {
   let at = 0;
   return moves.reduce((steps, [change, way = 'choice', after = 5_000]) => {
     at += after;
-    return movedTo(steps, { ...steps.place, ...change }, way, at);
-  }, openedAt(NOWHERE));
+    return stepsAfterMove(steps, { ...steps.place, ...change }, way, at);
+  }, stepsAtOpening(NOWHERE));
 }
 
 /** Returns the requests that one can go back to, the oldest first, and the shown one. */
 function requestsOf(steps: IPlaceSteps) {
-  return [...steps.before, steps.place].map(({ request }) => request);
+  return [...steps.placesBefore, steps.place].map(({ request }) => request);
 }
 
 describe('the places of an inspector', () => {
@@ -44,7 +44,7 @@ describe('the places of an inspector', () => {
       [{ item: 2 }, 'choice', 100]
     );
 
-    expect(steps.before).toEqual([
+    expect(steps.placesBefore).toEqual([
       NOWHERE,
       { request: 4, item: null },
       { request: 4, item: null, tab: 'items' },
@@ -99,16 +99,16 @@ describe('the places of an inspector', () => {
       [{ filter: { ...filter, text: 'ope' } }, 'choice', 200]
     );
 
-    expect(steps.before).toEqual([NOWHERE]);
+    expect(steps.placesBefore).toEqual([NOWHERE]);
   });
 
   it('are no step where nothing differs', () => {
     const steps = moved([{ request: 4, against: null, range: null }]);
 
-    expect(movedTo(steps, { ...steps.place, zoom: 0 }, 'choice', 99_000)).toBe(
-      steps
-    );
-    expect(steppedTo(steps, { request: 4, item: null }).stepCount).toBe(1);
+    expect(
+      stepsAfterMove(steps, { ...steps.place, zoom: 0 }, 'choice', 99_000)
+    ).toBe(steps);
+    expect(stepsAfterLink(steps, { request: 4, item: null }).stepCount).toBe(1);
   });
 });
 
@@ -116,14 +116,14 @@ describe('back and forward', () => {
   const steps = moved([{ request: 4 }], [{ request: 8 }]);
 
   it('go over what was looked at, and end where it ends', () => {
-    const back = steppedBack(steps);
+    const back = stepsAfterBack(steps);
 
     expect(back.place.request).toBe(4);
-    expect(steppedForward(back).place.request).toBe(8);
-    expect(steppedForward(steps)).toBe(steps);
-    const opened = steppedBack(steppedBack(back));
+    expect(stepsAfterForward(back).place.request).toBe(8);
+    expect(stepsAfterForward(steps)).toBe(steps);
+    const opened = stepsAfterBack(stepsAfterBack(back));
     expect(opened.place).toBe(NOWHERE);
-    expect(requestsOf(steppedForward(steppedForward(opened)))).toEqual([
+    expect(requestsOf(stepsAfterForward(stepsAfterForward(opened)))).toEqual([
       null,
       4,
       8
@@ -131,25 +131,27 @@ describe('back and forward', () => {
   });
 
   it('forget what lay ahead when another place is chosen', () => {
-    const back = steppedBack(steps);
-    const other = movedTo(back, { ...back.place, tab: 'cost' }, 'walk', 10_001);
+    const back = stepsAfterBack(steps);
+    const other = stepsAfterMove(
+      back,
+      { ...back.place, tab: 'cost' },
+      'walk',
+      10_001
+    );
 
-    expect(other.after).toEqual([]);
+    expect(other.placesAfter).toEqual([]);
     expect(requestsOf(other)).toEqual([null, 4, 4]);
   });
 
   it('lead from a place that came from outside', () => {
-    expect(requestsOf(steppedTo(steps, { request: 1, item: null }))).toEqual([
-      null,
-      4,
-      8,
-      1
-    ]);
+    expect(
+      requestsOf(stepsAfterLink(steps, { request: 1, item: null }))
+    ).toEqual([null, 4, 8, 1]);
   });
 
   it('pass over a walk of another inspector that leads', () => {
     const led = [1, 2, 3].reduce(
-      (before, request) => steppedTo(before, { ...before.place, request }),
+      (before, request) => stepsAfterLink(before, { ...before.place, request }),
       steps
     );
 
@@ -161,15 +163,15 @@ describe('back and forward', () => {
       ...Array.from({ length: 150 }, (_, request): Move => [{ request }])
     );
 
-    expect(many.before).toHaveLength(100);
-    expect(many.before.at(-1)?.request).toBe(148);
+    expect(many.placesBefore).toHaveLength(100);
+    expect(many.placesBefore.at(-1)?.request).toBe(148);
   });
 
   it('follow items that are numbered anew', () => {
     const chosen = moved([{ item: 4 }], [{ item: 9 }]);
     const anew = withRenumberedItems(chosen, item => (item === 9 ? 8 : item));
 
-    expect([...anew.before, anew.place].map(({ item }) => item)).toEqual([
+    expect([...anew.placesBefore, anew.place].map(({ item }) => item)).toEqual([
       null,
       4,
       8

@@ -2,15 +2,15 @@
 import { expect, it } from 'vitest';
 import {
   pageStarts,
-  sortedPlaces
+  sortedIndexes
 } from '../../../src/state/inspector/rowOrder';
 
 const VALUES = [3, null, 7, 3, 0];
 const valueAt = (place: number) => VALUES[place] ?? null;
 
 it('sorts by value, keeps the order of equal rows, and puts unknown ones last either way', () => {
-  expect(sortedPlaces(5, valueAt, 'descending')).toEqual([2, 0, 3, 4, 1]);
-  expect(sortedPlaces(5, valueAt, 'ascending')).toEqual([4, 0, 3, 2, 1]);
+  expect(sortedIndexes(5, valueAt, 'descending')).toEqual([2, 0, 3, 4, 1]);
+  expect(sortedIndexes(5, valueAt, 'ascending')).toEqual([4, 0, 3, 2, 1]);
 });
 
 it('fills the last page from the one before', () => {

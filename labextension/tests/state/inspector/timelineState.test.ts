@@ -23,9 +23,9 @@ describe.each(NAMES)('a view of %s', name => {
     const { view, tracks } = sample(name);
 
     for (const track of [view.recorded, ...tracks]) {
-      const { total } = kindSeries(new ItemStates(view, track));
+      const { totals } = kindSeries(new ItemStates(view, track));
       track.total.forEach((tokens, request) => {
-        expect(Math.abs((total[request] ?? 0) - tokens)).toBeLessThan(2);
+        expect(Math.abs((totals[request] ?? 0) - tokens)).toBeLessThan(2);
       });
     }
   });
@@ -36,8 +36,14 @@ describe.each(NAMES)('a view of %s', name => {
     for (const track of [view.recorded, ...tracks]) {
       const states = new ItemStates(view, track);
       for (let request = 1; request < track.total.length; request += 7) {
-        const { common } = requestDifference(states, request - 1, request);
-        expect(Math.abs(common - (track.prefix[request] ?? 0))).toBeLessThan(2);
+        const { commonTokens } = requestDifference(
+          states,
+          request - 1,
+          request
+        );
+        expect(
+          Math.abs(commonTokens - (track.prefix[request] ?? 0))
+        ).toBeLessThan(2);
       }
     }
   });
@@ -50,7 +56,7 @@ describe.each(NAMES)('a view of %s', name => {
       const last = track.total.length - 1;
       const tokens = windowRows(states, last).reduce(
         (sum, row) => sum + row.tokens,
-        scaleAt(states, last).unseen
+        scaleAt(states, last).unseenTokens
       );
       expect(Math.abs(tokens - (track.total[last] ?? 0))).toBeLessThan(2);
     }

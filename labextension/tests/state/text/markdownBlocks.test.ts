@@ -17,17 +17,19 @@ const WHOLE = [
 
 describe('growing Markdown', () => {
   it('is closed block by block at blank lines', () => {
-    const { closed, open } = markdownBlocks('One.\n\nTwo\nlines.\n\nThree');
+    const { closedBlocks, openBlock } = markdownBlocks(
+      'One.\n\nTwo\nlines.\n\nThree'
+    );
 
-    expect(closed).toEqual(['One.\n\n', 'Two\nlines.\n\n']);
-    expect(open).toBe('Three');
+    expect(closedBlocks).toEqual(['One.\n\n', 'Two\nlines.\n\n']);
+    expect(openBlock).toBe('Three');
   });
 
   it.each(WHOLE)('keeps %s whole', (_what, text) => {
-    const { closed } = markdownBlocks(text);
+    const { closedBlocks } = markdownBlocks(text);
     const whole = text.replace(/x+\n?$/, '');
 
-    expect(closed).toEqual(whole === text ? [] : [whole]);
+    expect(closedBlocks).toEqual(whole === text ? [] : [whole]);
   });
 
   it('keeps what it cut, and loses nothing, wherever the words break off', () => {
@@ -37,19 +39,23 @@ describe('growing Markdown', () => {
       const before = now;
       now = markdownBlocks(text.slice(0, length), before);
 
-      expect(now.closed.slice(0, before.closed.length)).toEqual(before.closed);
-      expect(now.closed.join('') + now.open).toBe(text.slice(0, length));
+      expect(now.closedBlocks.slice(0, before.closedBlocks.length)).toEqual(
+        before.closedBlocks
+      );
+      expect(now.closedBlocks.join('') + now.openBlock).toBe(
+        text.slice(0, length)
+      );
     }
-    expect(now.closed).toEqual(markdownBlocks(text).closed);
+    expect(now.closedBlocks).toEqual(markdownBlocks(text).closedBlocks);
   });
 
   it('closes a long paragraph piece by piece, between words', () => {
     const text = 'The **mean of** $x^2$ over `all rows` is taken. '.repeat(100);
-    const { closed, open } = markdownBlocks(text);
+    const { closedBlocks, openBlock } = markdownBlocks(text);
 
-    expect(closed.length).toBeGreaterThan(3);
-    expect(closed.join('') + open).toBe(text);
-    for (const piece of closed) {
+    expect(closedBlocks.length).toBeGreaterThan(3);
+    expect(closedBlocks.join('') + openBlock).toBe(text);
+    for (const piece of closedBlocks) {
       expect(piece.split('$').length % 2).toBe(1);
       expect(piece.split('*').length % 2).toBe(1);
       expect(piece.endsWith(' ')).toBe(true);
@@ -59,7 +65,7 @@ describe('growing Markdown', () => {
   it('begins anew when the words are others', () => {
     const before = markdownBlocks('One.\n\nTwo.\n\nThree');
 
-    expect(markdownBlocks('Other.\n\nwords', before).closed).toEqual([
+    expect(markdownBlocks('Other.\n\nwords', before).closedBlocks).toEqual([
       'Other.\n\n'
     ]);
   });
@@ -67,8 +73,8 @@ describe('growing Markdown', () => {
   it('returns the same list of closed blocks while only the open one grows', () => {
     const before = markdownBlocks('One.\n\nTwo more');
 
-    expect(markdownBlocks('One.\n\nTwo more words', before).closed).toBe(
-      before.closed
+    expect(markdownBlocks('One.\n\nTwo more words', before).closedBlocks).toBe(
+      before.closedBlocks
     );
   });
 });

@@ -136,9 +136,9 @@ describe('what was spent', () => {
     expect(found).toEqual({
       cost: 1.5,
       tokens: 30,
-      unpriced: 2,
-      usd: 4,
-      limit: undefined
+      unpricedCount: 2,
+      maxDollars: 4,
+      maxTokens: undefined
     });
   });
 

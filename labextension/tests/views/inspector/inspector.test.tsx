@@ -194,7 +194,7 @@ describe('the timeline', () => {
           query.ask === 'track'
             ? new Promise(() => undefined)
             : source.ask(query),
-        waits: 'It waits for the kernel.'
+        waitSentence: 'It waits for the kernel.'
       },
       PI
     );
@@ -209,7 +209,7 @@ describe('the timeline', () => {
       {
         ask: query =>
           isBusy ? new Promise(() => undefined) : source.ask(query),
-        get waits() {
+        get waitSentence() {
           return isBusy ? 'It waits for the kernel.' : undefined;
         }
       },
@@ -1025,12 +1025,14 @@ describe('the words of a request without a cache', () => {
 
     const reported = plain.requests.reported;
     expect(told).toMatchObject({
-      read: 0,
-      anew: reported[first],
+      cachedTokens: 0,
+      rewrittenTokens: reported[first],
       isBreak: false,
       isFact: true
     });
-    expect(told.fresh).toBe((reported[second] ?? 0) - (reported[first] ?? 0));
+    expect(told.newTokens).toBe(
+      (reported[second] ?? 0) - (reported[first] ?? 0)
+    );
 
     await draw(sampleSource(plain, found.tracks), {
       ...PI,
@@ -1064,16 +1066,16 @@ describe('a request of which nothing was cached', () => {
     const states = new ItemStates(view, view.recorded);
     const found = {
       ...requestDifference(states, 208, 209),
-      common: 60,
-      again: 30,
-      fresh: 90,
-      firstChanged: 3,
-      reported: { read: 0, written: 0, input: 90 }
+      commonTokens: 60,
+      repeatedTokens: 30,
+      newTokens: 90,
+      firstChangedItem: 3,
+      reported: { readTokens: 0, writtenTokens: 0, inputTokens: 90 }
     };
 
     expect(writtenAnew({ ...view, breaks: [] }, found)).toMatchObject({
-      anew: 45,
-      fresh: 45
+      rewrittenTokens: 45,
+      newTokens: 45
     });
   });
 });
@@ -1109,9 +1111,11 @@ describe('a policy where the recording lost its cache', () => {
       for (const request of track.taken) {
         const change = requestDifference(states, request - 1, request);
         const paid = writtenAnew(view, change);
-        expect(paid).toMatchObject({ isTaken: true, isBreak: true });
-        expect(paid.read).toBeLessThanOrEqual(track.read[request] ?? 0);
-        expect(paid.read + paid.anew).toBeCloseTo(change.common + change.again);
+        expect(paid).toMatchObject({ isBreakTaken: true, isBreak: true });
+        expect(paid.cachedTokens).toBeLessThanOrEqual(track.read[request] ?? 0);
+        expect(paid.cachedTokens + paid.rewrittenTokens).toBeCloseTo(
+          change.commonTokens + change.repeatedTokens
+        );
       }
     }
   });

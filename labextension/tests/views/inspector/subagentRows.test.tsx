@@ -142,7 +142,10 @@ describe('a call that started a subagent', () => {
   });
 
   it('of a report cannot be opened, which a sentence says', async () => {
-    const report: IInspectorSource = { ...source(), ofSubagent: () => null };
+    const report: IInspectorSource = {
+      ...source(),
+      subagentSource: () => null
+    };
     await draw({ subagent: 'ses_child', request: 1 }, report);
 
     expect(title()).toBe(view.title || view.session);
@@ -156,7 +159,10 @@ describe('a call that started a subagent', () => {
   });
 
   it('of a report has its figures in its row, and no way into it', async () => {
-    const report: IInspectorSource = { ...source(), ofSubagent: () => null };
+    const report: IInspectorSource = {
+      ...source(),
+      subagentSource: () => null
+    };
     await draw({ request: 20, item: CALL }, report);
     const cell = within(screen.getByRole('grid')).getByRole('gridcell');
 

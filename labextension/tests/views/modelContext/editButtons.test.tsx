@@ -65,15 +65,15 @@ describe('what holds for a part', () => {
 
     expect(effectiveDecisions([aside])).toMatchObject({
       edit: null,
-      byRule: true
+      isByRule: true
     });
     expect(effectiveDecisions([DROP])).toMatchObject({
       edit: 'drop',
-      byRule: false
+      isByRule: false
     });
     expect(effectiveDecisions([aside, DROP])).toMatchObject({
       edit: 'drop',
-      byRule: false
+      isByRule: false
     });
   });
 

@@ -289,7 +289,7 @@ describe('a call that is still being written', () => {
   });
 
   it('counts without what was dropped', () => {
-    expect(todoProgress(TODOS)).toEqual({ done: 1, all: 2 });
+    expect(todoProgress(TODOS)).toEqual({ doneCount: 1, activeCount: 2 });
     expect(currentTodo(TODOS)?.content).toBe('Plot');
     expect(currentTodo([])).toBeUndefined();
   });

@@ -5,26 +5,26 @@ interface IPlotShape {
   readonly width: number;
   readonly height: number;
   /** The value at the top. */
-  readonly most: number;
+  readonly maxValue: number;
 }
 
 /** Returns, for each drawn column, the request with the largest window among those that share it. */
-function drawnRequests(total: ArrayLike<number>, width: number): Int32Array {
-  const count = total.length;
-  const columns = Math.min(count, Math.max(Math.floor(width), 1));
-  const requests = new Int32Array(columns);
-  for (let column = 0; column < columns; column++) {
-    const first = Math.floor((column * count) / columns);
-    const end = Math.floor(((column + 1) * count) / columns);
-    let best = first;
-    for (let request = first + 1; request < end; request++) {
-      if ((total[request] ?? 0) > (total[best] ?? 0)) {
-        best = request;
+function drawnRequests(totals: ArrayLike<number>, width: number): Int32Array {
+  const requestCount = totals.length;
+  const columnCount = Math.min(requestCount, Math.max(Math.floor(width), 1));
+  const requestOfColumn = new Int32Array(columnCount);
+  for (let column = 0; column < columnCount; column++) {
+    const firstRequest = Math.floor((column * requestCount) / columnCount);
+    const endRequest = Math.floor(((column + 1) * requestCount) / columnCount);
+    let largestRequest = firstRequest;
+    for (let request = firstRequest + 1; request < endRequest; request++) {
+      if ((totals[request] ?? 0) > (totals[largestRequest] ?? 0)) {
+        largestRequest = request;
       }
     }
-    requests[column] = best;
+    requestOfColumn[column] = largestRequest;
   }
-  return requests;
+  return requestOfColumn;
 }
 
 /** Returns the areas, the topmost first: each reaches from the axis up, so that no gap shows between two. */
@@ -32,27 +32,28 @@ export function areaPaths(
   series: IKindSeries,
   shape: IPlotShape
 ): { name: string; path: string }[] {
-  const { width, height, most } = shape;
-  const requests = drawnRequests(series.total, width);
-  const sums = new Float64Array(requests.length);
-  const step = width / Math.max(requests.length, 1);
-  const xs = Array.from(
-    requests,
-    (_, column) => `H${roundToTenth(column * step)}`
+  const { width, height, maxValue } = shape;
+  const requestOfColumn = drawnRequests(series.totals, width);
+  const sums = new Float64Array(requestOfColumn.length);
+  const columnWidth = width / Math.max(requestOfColumn.length, 1);
+  const lineToColumn = Array.from(
+    requestOfColumn,
+    (_, column) => `H${roundToTenth(column * columnWidth)}`
   );
-  const scale = height / most;
+  const heightOfToken = height / maxValue;
   const paths = series.names.map((name, layer) => {
     const values = series.layers[layer];
     const pieces = [`M0 ${height}`];
     let lastY = -1;
-    for (let column = 0; column < requests.length; column++) {
-      const sum = (sums[column] ?? 0) + (values?.[requests[column] ?? 0] ?? 0);
+    for (let column = 0; column < requestOfColumn.length; column++) {
+      const sum =
+        (sums[column] ?? 0) + (values?.[requestOfColumn[column] ?? 0] ?? 0);
       sums[column] = sum;
-      const y = roundToTenth(height - sum * scale);
+      const y = roundToTenth(height - sum * heightOfToken);
       // A run of equal heights is one line.
       if (y !== lastY) {
         if (column > 0) {
-          pieces.push(xs[column] ?? '');
+          pieces.push(lineToColumn[column] ?? '');
         }
         pieces.push(`V${y}`);
         lastY = y;
@@ -67,9 +68,9 @@ export function areaPaths(
 /** Returns a stepped line through the known values; it stops where one is not known. */
 export function linePath(
   values: ArrayLike<number | null>,
-  { width, height, most }: IPlotShape
+  { width, height, maxValue }: IPlotShape
 ): string {
-  const step = width / Math.max(values.length, 1);
+  const requestWidth = width / Math.max(values.length, 1);
   const pieces: string[] = [];
   let lastY: number | null = null;
   for (let request = 0; request < values.length; request++) {
@@ -77,9 +78,11 @@ export function linePath(
     const y =
       value === null
         ? null
-        : roundToTenth(height - (Math.min(value, most * 1.05) / most) * height);
+        : roundToTenth(
+            height - (Math.min(value, maxValue * 1.05) / maxValue) * height
+          );
     if (y !== lastY) {
-      const x = roundToTenth(request * step);
+      const x = roundToTenth(request * requestWidth);
       if (lastY !== null) {
         pieces.push(`H${x}`);
       }
@@ -101,15 +104,16 @@ export function roundToTenth(value: number): number {
 }
 
 /** Returns round numbers for the lines behind a picture, at most five. */
-export function axisTicks(most: number): number[] {
-  const rough = most / 4;
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));
+export function axisTicks(maxValue: number): number[] {
+  const roughStep = maxValue / 4;
+  const power = 10 ** Math.floor(Math.log10(Math.max(roughStep, 1e-9)));
   const step =
-    [1, 2, 2.5, 5, 10].map(tick => tick * power).find(tick => tick >= rough) ??
-    rough;
+    [1, 2, 2.5, 5, 10]
+      .map(tick => tick * power)
+      .find(tick => tick >= roughStep) ?? roughStep;
   const ticks: number[] = [];
-  for (let at = step; at <= most * 0.98; at += step) {
-    ticks.push(at);
+  for (let tick = step; tick <= maxValue * 0.98; tick += step) {
+    ticks.push(tick);
   }
   return ticks;
 }

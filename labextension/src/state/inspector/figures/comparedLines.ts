@@ -9,7 +9,7 @@ interface IComparedLine {
   /** The path, in a picture of the given shape. */
   readonly path: string;
   /** Its last point, where a line of one point would not be seen. */
-  readonly end: readonly [x: number, y: number] | null;
+  readonly endPoint: readonly [x: number, y: number] | null;
 }
 
 /** Returns whether both sessions say when their requests began. */
@@ -38,22 +38,22 @@ export function costSums({ costs }: ComparedSession): number[] {
 export function comparedLine(
   places: readonly (number | null)[],
   values: readonly (number | null)[],
-  longest: number,
-  most: number,
+  maxPlace: number,
+  maxValue: number,
   width: number,
   height: number
 ): IComparedLine {
   const pieces: string[] = [];
-  let end: [number, number] | null = null;
-  places.forEach((index, request) => {
+  let endPoint: [number, number] | null = null;
+  places.forEach((place, request) => {
     const value = values[request] ?? null;
-    if (index !== null && value !== null) {
-      end = [
-        roundToTenth((index / Math.max(longest, 1e-9)) * width),
-        roundToTenth(height - (value / most) * height)
+    if (place !== null && value !== null) {
+      endPoint = [
+        roundToTenth((place / Math.max(maxPlace, 1e-9)) * width),
+        roundToTenth(height - (value / maxValue) * height)
       ];
-      pieces.push(`${pieces.length === 0 ? 'M' : 'L'}${end.join(' ')}`);
+      pieces.push(`${pieces.length === 0 ? 'M' : 'L'}${endPoint.join(' ')}`);
     }
   });
-  return { path: pieces.join(''), end };
+  return { path: pieces.join(''), endPoint };
 }

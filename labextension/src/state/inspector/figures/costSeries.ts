@@ -9,12 +9,13 @@ export function costSeries(track: TrackView): Float64Array {
 /** Returns the sum of what the requests cost, at the view's prices where no cost was recorded; null where nothing was reported. */
 export function recordedCosts(view: TimelineView): Float64Array | null {
   const { cost, reported } = view.requests;
-  const isKnown =
+  const isReported =
     reported.some(value => value !== null) ||
     cost.some(
-      (value, at) => value !== null && !(view.requests.listed[at] ?? false)
+      (value, request) =>
+        value !== null && !(view.requests.listed[request] ?? false)
     );
-  return isKnown ? runningSums(cost) : null;
+  return isReported ? runningSums(cost) : null;
 }
 
 function runningSums(costs: readonly (number | null)[]): Float64Array {

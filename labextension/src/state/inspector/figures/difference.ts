@@ -9,133 +9,143 @@ import { scaleAt } from './requestScale';
 export interface IChangedItem {
   readonly item: number;
   /** Tokens before and since, scaled. */
-  readonly before: number;
-  readonly since: number;
+  readonly tokensBefore: number;
+  readonly tokensSince: number;
 }
 
 export interface IDifference {
-  readonly from: number;
-  readonly to: number;
-  readonly came: readonly IChangedItem[];
-  readonly went: readonly IChangedItem[];
-  readonly changed: readonly IChangedItem[];
-  readonly unchanged: number;
+  readonly olderRequest: number;
+  readonly newerRequest: number;
+  readonly addedItems: readonly IChangedItem[];
+  readonly removedItems: readonly IChangedItem[];
+  readonly changedItems: readonly IChangedItem[];
+  readonly unchangedCount: number;
   /** Tokens of the unchanged items, scaled. */
   readonly unchangedTokens: number;
   /** Tokens that both have in common from the beginning on, whole messages; scaled. */
-  readonly common: number;
+  readonly commonTokens: number;
   /** Tokens of the later request after the common beginning: unchanged, and new or changed; scaled. */
-  readonly again: number;
-  readonly fresh: number;
+  readonly repeatedTokens: number;
+  readonly newTokens: number;
   /** The first place where they differ; null where the later only grew. */
-  readonly firstChanged: number | null;
+  readonly firstChangedItem: number | null;
   /** The reported usage of the later request, where the two follow each other in the recording. */
-  readonly reported: { read: number; written: number; input: number } | null;
+  readonly reported: {
+    readTokens: number;
+    writtenTokens: number;
+    inputTokens: number;
+  } | null;
   /** The cache as the track estimates it for the later request, where the two follow each other; else null. */
   readonly estimated: {
     /** Tokens that came from it. */
-    readonly read: number;
+    readonly readTokens: number;
     /** Whether the estimate loses the cache because the recording did. */
-    readonly isTaken: boolean;
+    readonly isBreakTaken: boolean;
   } | null;
 }
 
 /** Returns the difference of two requests of one track; `to` is the later one. */
 export function requestDifference(
   states: ItemStates,
-  from: number,
-  to: number
+  olderRequest: number,
+  newerRequest: number
 ): IDifference {
   const { view } = states;
-  const older = scaleAt(states, from);
-  const newer = scaleAt(states, to);
-  const came: IChangedItem[] = [];
-  const went: IChangedItem[] = [];
+  const olderScale = scaleAt(states, olderRequest);
+  const newerScale = scaleAt(states, newerRequest);
+  const addedItems: IChangedItem[] = [];
+  const removedItems: IChangedItem[] = [];
   const changedItems: IChangedItem[] = [];
   const order = view.items.order;
-  const count = Math.max(
-    view.requests.items[from] ?? 0,
-    view.requests.items[to] ?? 0
+  const itemCount = Math.max(
+    view.requests.items[olderRequest] ?? 0,
+    view.requests.items[newerRequest] ?? 0
   );
-  let unchanged = 0;
+  let unchangedCount = 0;
   let unchangedTokens = 0;
-  let common = newer.unseen;
-  let again = 0;
-  let fresh = 0;
-  let firstChanged: number | null = null;
+  let commonTokens = newerScale.unseenTokens;
+  let repeatedTokens = 0;
+  let newTokens = 0;
+  let firstChangedItem: number | null = null;
   let block = -1;
   let blockTokens = 0;
-  const total = order.length > 0 ? order.length : view.items.id.length;
-  for (let index = 0; index < total; index++) {
+  const indexCount = order.length > 0 ? order.length : view.items.id.length;
+  for (let index = 0; index < indexCount; index++) {
     const item = order.length > 0 ? (order[index] ?? 0) : index;
-    if (item >= count) {
+    if (item >= itemCount) {
       if (order.length > 0) {
         continue;
       }
       break;
     }
-    const oldTransition = states.transitionAt(item, from);
-    const newTransition = states.transitionAt(item, to);
-    const isInOlder = isIn(states, item, from, oldTransition);
-    const isInNewer = isIn(states, item, to, newTransition);
+    const oldTransition = states.transitionAt(item, olderRequest);
+    const newTransition = states.transitionAt(item, newerRequest);
+    const isInOlder = isIn(states, item, olderRequest, oldTransition);
+    const isInNewer = isIn(states, item, newerRequest, newTransition);
     if (!isInOlder && !isInNewer) {
       continue;
     }
-    const before = isInOlder ? states.tokensAt(item, from) * older.factor : 0;
-    const since = isInNewer ? states.tokensAt(item, to) * newer.factor : 0;
-    const changed = { item, before, since };
+    const tokensBefore = isInOlder
+      ? states.tokensAt(item, olderRequest) * olderScale.factor
+      : 0;
+    const tokensSince = isInNewer
+      ? states.tokensAt(item, newerRequest) * newerScale.factor
+      : 0;
+    const itemChange = { item, tokensBefore, tokensSince };
     const isSame =
       isInOlder &&
       isInNewer &&
       isShownAlike(states, oldTransition, newTransition);
     if (isSame) {
-      unchanged += 1;
-      unchangedTokens += since;
+      unchangedCount += 1;
+      unchangedTokens += tokensSince;
     } else if (!isInOlder) {
-      came.push(changed);
+      addedItems.push(itemChange);
     } else if (!isInNewer) {
-      went.push(changed);
+      removedItems.push(itemChange);
     } else {
-      changedItems.push(changed);
+      changedItems.push(itemChange);
     }
     const itemBlock = view.items.block[item] ?? 0;
     if (itemBlock !== block) {
       block = itemBlock;
       blockTokens = 0;
     }
-    if (firstChanged === null && isSame) {
-      common += since;
-      blockTokens += since;
+    if (firstChangedItem === null && isSame) {
+      commonTokens += tokensSince;
+      blockTokens += tokensSince;
     } else {
-      if (firstChanged === null && isInOlder) {
-        firstChanged = item;
+      if (firstChangedItem === null && isInOlder) {
+        firstChangedItem = item;
         // The cache holds whole messages: earlier items of this message are written anew, too.
-        common -= blockTokens;
-        again += blockTokens;
+        commonTokens -= blockTokens;
+        repeatedTokens += blockTokens;
       }
-      if (firstChanged === null || !isSame) {
-        fresh += since;
+      if (firstChangedItem === null || !isSame) {
+        newTokens += tokensSince;
       } else {
-        again += since;
+        repeatedTokens += tokensSince;
       }
     }
   }
   return {
-    from,
-    to,
-    came,
-    went,
-    changed: changedItems,
-    unchanged,
+    olderRequest,
+    newerRequest,
+    addedItems,
+    removedItems,
+    changedItems,
+    unchangedCount,
     unchangedTokens,
     // A request that only grew begins with the whole of the other one.
-    common:
-      firstChanged === null ? (states.track.total[from] ?? common) : common,
-    again,
-    fresh,
-    firstChanged,
-    reported: reportedOf(view, states, from, to),
-    estimated: estimatedOf(states, from, to)
+    commonTokens:
+      firstChangedItem === null
+        ? (states.track.total[olderRequest] ?? commonTokens)
+        : commonTokens,
+    repeatedTokens,
+    newTokens,
+    firstChangedItem,
+    reported: reportedUsageOf(view, states, olderRequest, newerRequest),
+    estimated: estimatedCacheOf(states, olderRequest, newerRequest)
   };
 }
 
@@ -179,32 +189,36 @@ function isShownAlike(
   );
 }
 
-function reportedOf(
+function reportedUsageOf(
   view: TimelineView,
   states: ItemStates,
   from: number,
   to: number
 ): IDifference['reported'] {
-  const input = view.requests.reported[to];
-  const read = view.requests.read[to];
+  const inputTokens = view.requests.reported[to];
+  const readTokens = view.requests.read[to];
   if (
     states.track !== view.recorded ||
     to !== from + 1 ||
-    typeof input !== 'number' ||
-    typeof read !== 'number'
+    typeof inputTokens !== 'number' ||
+    typeof readTokens !== 'number'
   ) {
     return null;
   }
-  return { input, read, written: view.requests.written[to] ?? 0 };
+  return {
+    inputTokens,
+    readTokens,
+    writtenTokens: view.requests.written[to] ?? 0
+  };
 }
 
-function estimatedOf(
+function estimatedCacheOf(
   { track }: ItemStates,
   from: number,
   to: number
 ): IDifference['estimated'] {
-  const read = track.read[to];
-  return to !== from + 1 || read === undefined
+  const readTokens = track.read[to];
+  return to !== from + 1 || readTokens === undefined
     ? null
-    : { read, isTaken: track.taken.includes(to) };
+    : { readTokens, isBreakTaken: track.taken.includes(to) };
 }

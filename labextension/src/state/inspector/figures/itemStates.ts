@@ -23,59 +23,60 @@ export function isGone(state: ItemState): boolean {
  */
 export class ItemStates {
   /** Where the transitions of each item begin in `_order`; one more at the end. */
-  private readonly _starts: Int32Array;
+  private readonly _firstIndexes: Int32Array;
   /** Transitions by item, each item's in the order of requests. */
-  private readonly _order: Int32Array;
+  private readonly _transitionsByItem: Int32Array;
 
   constructor(
     readonly view: TimelineView,
     readonly track: TrackView
   ) {
-    const count = view.items.id.length;
+    const itemCount = view.items.id.length;
     const { item } = track.transitions;
-    this._starts = new Int32Array(count + 1);
+    this._firstIndexes = new Int32Array(itemCount + 1);
     for (const itemIndex of item) {
-      this._starts[itemIndex + 1] = (this._starts[itemIndex + 1] ?? 0) + 1;
+      this._firstIndexes[itemIndex + 1] =
+        (this._firstIndexes[itemIndex + 1] ?? 0) + 1;
     }
-    for (let index = 0; index < count; index++) {
-      this._starts[index + 1] =
-        (this._starts[index + 1] ?? 0) + (this._starts[index] ?? 0);
+    for (let index = 0; index < itemCount; index++) {
+      this._firstIndexes[index + 1] =
+        (this._firstIndexes[index + 1] ?? 0) + (this._firstIndexes[index] ?? 0);
     }
-    const next = this._starts.slice(0, count);
-    this._order = new Int32Array(item.length);
+    const nextIndexes = this._firstIndexes.slice(0, itemCount);
+    this._transitionsByItem = new Int32Array(item.length);
     item.forEach((itemIndex, transition) => {
-      const index = next[itemIndex] ?? 0;
-      this._order[index] = transition;
-      next[itemIndex] = index + 1;
+      const index = nextIndexes[itemIndex] ?? 0;
+      this._transitionsByItem[index] = transition;
+      nextIndexes[itemIndex] = index + 1;
     });
   }
 
   /** Returns the transition that holds for an item at a request; -1 while it is whole. */
   transitionAt(item: number, request: number): number {
     const { request: at, state } = this.track.transitions;
-    let low = this._starts[item] ?? 0;
-    let high = this._starts[item + 1] ?? low;
-    const first = low;
+    let low = this._firstIndexes[item] ?? 0;
+    let high = this._firstIndexes[item + 1] ?? low;
+    const firstIndex = low;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((at[this._order[middle] ?? 0] ?? 0) <= request) {
+      if ((at[this._transitionsByItem[middle] ?? 0] ?? 0) <= request) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    if (low === first) {
+    if (low === firstIndex) {
       return -1;
     }
-    const transition = this._order[low - 1] ?? -1;
+    const transition = this._transitionsByItem[low - 1] ?? -1;
     return state[transition] === 'whole' ? -1 : transition;
   }
 
   /** Returns the transitions of an item, in the order of requests. */
   transitionsOf(item: number): Int32Array {
-    return this._order.subarray(
-      this._starts[item] ?? 0,
-      this._starts[item + 1] ?? 0
+    return this._transitionsByItem.subarray(
+      this._firstIndexes[item] ?? 0,
+      this._firstIndexes[item + 1] ?? 0
     );
   }
 

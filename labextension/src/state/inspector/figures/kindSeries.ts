@@ -17,9 +17,9 @@ export interface IKindSeries {
   /** Tokens of each layer at each request, scaled so that they add up to the request's total. */
   readonly layers: readonly Float64Array[];
   /** Their sum at each request. */
-  readonly total: Float64Array;
+  readonly totals: Float64Array;
   /** By kind, and last of what stands in the place of items: the tokens that are counted, not scaled. */
-  readonly counted: readonly Float64Array[];
+  readonly countedTokens: readonly Float64Array[];
 }
 
 /** A track with its layers. */
@@ -39,125 +39,136 @@ export function kindSeries(
   before: ICountedTrack | null = null
 ): IKindSeries {
   const { view } = states;
-  const requests = view.requests.id.length;
-  const first = before === null ? 0 : firstDifference(before.states, states);
+  const requestCount = view.requests.id.length;
+  const firstRequest =
+    before === null ? 0 : firstDifference(before.states, states);
   if (
     before !== null &&
-    first === requests &&
-    before.series.total.length === requests
+    firstRequest === requestCount &&
+    before.series.totals.length === requestCount
   ) {
     return before.series;
   }
-  const reusable = first > 0 ? before : null;
-  const counted = countedFrom(states, first, reusable?.series.counted ?? []);
-  const scales = Array.from({ length: requests }, (_, request) =>
+  const reusable = firstRequest > 0 ? before : null;
+  const countedTokens = countTokensByLayer(
+    states,
+    firstRequest,
+    reusable?.series.countedTokens ?? []
+  );
+  const scales = Array.from({ length: requestCount }, (_, request) =>
     requestScale(
       view.ruler,
       states.track.total[request],
-      counted.reduce((sum, series) => sum + (series[request] ?? 0), 0)
+      countedTokens.reduce((sum, series) => sum + (series[request] ?? 0), 0)
     )
   );
-  const layer = (name: string, of: (request: number) => number) => {
-    const series = new Float64Array(requests);
+  const usedLayer = (name: string, valueAt: (request: number) => number) => {
+    const series = new Float64Array(requestCount);
     const index = reusable?.series.names.indexOf(name) ?? -1;
-    const old = reusable?.series.layers[index]?.subarray(0, first);
-    if (old !== undefined) {
-      series.set(old);
+    const oldValues = reusable?.series.layers[index]?.subarray(0, firstRequest);
+    if (oldValues !== undefined) {
+      series.set(oldValues);
     }
-    let isUsed = old?.some(value => value > 0) ?? false;
-    for (let request = first; request < requests; request++) {
-      const value = of(request);
+    let isUsed = oldValues?.some(value => value > 0) ?? false;
+    for (let request = firstRequest; request < requestCount; request++) {
+      const value = valueAt(request);
       series[request] = value;
       isUsed ||= value > 0;
     }
     return isUsed ? [{ name, series }] : [];
   };
-  const ofCount = (sums: Float64Array | undefined) => (request: number) =>
+  const scaledTokens = (sums: Float64Array | undefined) => (request: number) =>
     (sums?.[request] ?? 0) * (scales[request]?.factor ?? 0);
-  const used = [
-    ...layer(UNSEEN, request => scales[request]?.unseen ?? 0),
-    ...view.kinds.flatMap((name, kind) => layer(name, ofCount(counted[kind]))),
-    ...layer(PLACEHOLDER, ofCount(counted[view.kinds.length]))
+  const usedLayers = [
+    ...usedLayer(UNSEEN, request => scales[request]?.unseenTokens ?? 0),
+    ...view.kinds.flatMap((name, kind) =>
+      usedLayer(name, scaledTokens(countedTokens[kind]))
+    ),
+    ...usedLayer(PLACEHOLDER, scaledTokens(countedTokens[view.kinds.length]))
   ];
-  const total = new Float64Array(requests);
+  const totals = new Float64Array(requestCount);
   if (reusable !== null) {
-    total.set(reusable.series.total.subarray(0, first));
+    totals.set(reusable.series.totals.subarray(0, firstRequest));
   }
-  for (const { series } of used) {
-    for (let request = first; request < requests; request++) {
-      total[request] = (total[request] ?? 0) + (series[request] ?? 0);
+  for (const { series } of usedLayers) {
+    for (let request = firstRequest; request < requestCount; request++) {
+      totals[request] = (totals[request] ?? 0) + (series[request] ?? 0);
     }
   }
   return {
-    names: used.map(entry => entry.name),
-    layers: used.map(entry => entry.series),
-    total,
-    counted
+    names: usedLayers.map(entry => entry.name),
+    layers: usedLayers.map(entry => entry.series),
+    totals,
+    countedTokens
   };
 }
 
 /** Returns the sums of each layer, of which those before a request are known. */
-function countedFrom(
+function countTokensByLayer(
   states: ItemStates,
-  first: number,
+  firstRequest: number,
   reusable: readonly Float64Array[]
 ): Float64Array[] {
   const { view, track } = states;
   const { items } = view;
-  const requests = view.requests.id.length;
-  const kinds = view.kinds.length;
-  const summary = Math.max(view.kinds.indexOf('summary'), 0);
-  const sums = Array.from({ length: kinds + 1 }, (_, layer) => {
-    const series = new Float64Array(requests);
+  const requestCount = view.requests.id.length;
+  const kindCount = view.kinds.length;
+  const summaryLayer = Math.max(view.kinds.indexOf('summary'), 0);
+  const sums = Array.from({ length: kindCount + 1 }, (_, layer) => {
+    const series = new Float64Array(requestCount);
     // A kind that came since has no sums yet; the place of cleared items is the last.
-    const index = layer === kinds ? reusable.length - 1 : layer;
-    const old =
-      layer < kinds && layer >= reusable.length - 1
+    const index = layer === kindCount ? reusable.length - 1 : layer;
+    const oldSums =
+      layer < kindCount && layer >= reusable.length - 1
         ? undefined
         : reusable[index];
-    if (old !== undefined) {
-      series.set(old.subarray(0, first));
+    if (oldSums !== undefined) {
+      series.set(oldSums.subarray(0, firstRequest));
     }
     return series;
   });
-  const add = (layer: number, request: number, tokens: number) => {
+  const addTokens = (layer: number, request: number, tokens: number) => {
     const series = sums[layer];
-    if (series !== undefined && request >= first && request < requests) {
+    if (
+      series !== undefined &&
+      request >= firstRequest &&
+      request < requestCount
+    ) {
       series[request] = (series[request] ?? 0) + tokens;
     }
   };
   // Differences first; they are summed at the end.
   const { request: at, state, tokens } = track.transitions;
-  const count = (item: number) => {
+  const countItem = (item: number) => {
     const entered = items.entered[item] ?? 0;
     const kind = items.kind[item] ?? 0;
     let layer = kind;
     let shownTokens = items.tokens[item] ?? 0;
-    add(layer, entered, shownTokens);
+    addTokens(layer, entered, shownTokens);
     for (const index of states.transitionsOf(item)) {
       // A decision that was made before an item was sent first holds from there on.
       const request = Math.max(at[index] ?? 0, entered);
-      const now = state[index] ?? 'whole';
-      const next =
-        now === 'whole' ? (items.tokens[item] ?? 0) : (tokens[index] ?? 0);
+      const newState = state[index] ?? 'whole';
+      const nextTokens =
+        newState === 'whole' ? (items.tokens[item] ?? 0) : (tokens[index] ?? 0);
       const nextLayer =
-        now === 'whole' || now === 'truncated'
+        newState === 'whole' || newState === 'truncated'
           ? kind
-          : now === 'summarised'
-            ? summary
-            : kinds;
-      add(layer, request, -shownTokens);
-      add(nextLayer, request, next);
+          : newState === 'summarised'
+            ? summaryLayer
+            : kindCount;
+      addTokens(layer, request, -shownTokens);
+      addTokens(nextLayer, request, nextTokens);
       layer = nextLayer;
-      shownTokens = next;
+      shownTokens = nextTokens;
     }
   };
-  for (const item of changedSince(states, first)) {
-    count(item);
+  for (const item of itemsChangedSince(states, firstRequest)) {
+    countItem(item);
   }
   for (const series of sums) {
-    let sum = first > 0 ? (series[first - 1] ?? 0) : 0;
-    for (let request = first; request < requests; request++) {
+    let sum = firstRequest > 0 ? (series[firstRequest - 1] ?? 0) : 0;
+    for (let request = firstRequest; request < requestCount; request++) {
       sum += series[request] ?? 0;
       series[request] = sum;
     }
@@ -166,22 +177,25 @@ function countedFrom(
 }
 
 /** Returns the items that entered at a request or later, or are shown otherwise then. */
-function changedSince(states: ItemStates, first: number): Iterable<number> {
+function itemsChangedSince(
+  states: ItemStates,
+  firstRequest: number
+): Iterable<number> {
   const { items } = states.view;
-  const changed = new Set<number>();
+  const changedItems = new Set<number>();
   for (let item = items.id.length - 1; item >= 0; item--) {
-    if ((items.entered[item] ?? 0) >= first) {
-      changed.add(item);
+    if ((items.entered[item] ?? 0) >= firstRequest) {
+      changedItems.add(item);
     }
   }
-  const { item: of, request: at } = states.track.transitions;
-  for (let index = of.length - 1; index >= 0; index--) {
-    if ((at[index] ?? 0) < first) {
+  const { item: itemOfTransition, request: at } = states.track.transitions;
+  for (let index = itemOfTransition.length - 1; index >= 0; index--) {
+    if ((at[index] ?? 0) < firstRequest) {
       break;
     }
-    changed.add(of[index] ?? 0);
+    changedItems.add(itemOfTransition[index] ?? 0);
   }
-  return changed;
+  return changedItems;
 }
 
 /** Returns the first request that two tracks count otherwise; the number of their requests where none is. */
@@ -195,31 +209,44 @@ function firstDifference(left: ItemStates, right: ItemStates): number {
   ) {
     return 0;
   }
-  let first = Math.min(
+  let firstRequest = Math.min(
     leftView.requests.id.length,
     rightView.requests.id.length,
     commonLength([left.track.total], [right.track.total])
   );
-  const items = commonLength(
+  const commonItems = commonLength(
     [leftView.items.kind, leftView.items.entered, leftView.items.tokens],
     [rightView.items.kind, rightView.items.entered, rightView.items.tokens]
   );
   for (const { entered } of [leftView.items, rightView.items]) {
-    for (let item = items; item < entered.length; item++) {
-      first = Math.min(first, entered[item] ?? 0);
+    for (let item = commonItems; item < entered.length; item++) {
+      firstRequest = Math.min(firstRequest, entered[item] ?? 0);
     }
   }
-  const [before, after] = [left.track.transitions, right.track.transitions];
-  const moves = commonLength(
-    [before.item, before.request, before.state, before.tokens],
-    [after.item, after.request, after.state, after.tokens]
+  const [leftTransitions, rightTransitions] = [
+    left.track.transitions,
+    right.track.transitions
+  ];
+  const commonTransitions = commonLength(
+    [
+      leftTransitions.item,
+      leftTransitions.request,
+      leftTransitions.state,
+      leftTransitions.tokens
+    ],
+    [
+      rightTransitions.item,
+      rightTransitions.request,
+      rightTransitions.state,
+      rightTransitions.tokens
+    ]
   );
-  for (const { request } of [before, after]) {
-    for (let index = moves; index < request.length; index++) {
-      first = Math.min(first, request[index] ?? 0);
+  for (const { request } of [leftTransitions, rightTransitions]) {
+    for (let index = commonTransitions; index < request.length; index++) {
+      firstRequest = Math.min(firstRequest, request[index] ?? 0);
     }
   }
-  return first;
+  return firstRequest;
 }
 
 /** Returns how many values the lists of one side share with those of the other at their beginnings. */
@@ -227,15 +254,15 @@ function commonLength(
   left: readonly (readonly unknown[])[],
   right: readonly (readonly unknown[])[]
 ): number {
-  let most = Infinity;
+  let minLength = Infinity;
   left.forEach((list, index) => {
     const other = right[index] ?? [];
-    const end = Math.min(list.length, other.length, most);
-    let at = list === other ? end : 0;
-    while (at < end && list[at] === other[at]) {
+    const endIndex = Math.min(list.length, other.length, minLength);
+    let at = list === other ? endIndex : 0;
+    while (at < endIndex && list[at] === other[at]) {
       at += 1;
     }
-    most = at;
+    minLength = at;
   });
-  return most;
+  return minLength;
 }

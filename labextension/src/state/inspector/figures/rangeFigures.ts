@@ -8,8 +8,14 @@ export interface IRequestRange {
 }
 
 /** Returns the range between two requests, in whichever order. */
-export function rangeBetween(one: number, other: number): IRequestRange {
-  return { first: Math.min(one, other), last: Math.max(one, other) };
+export function rangeBetween(
+  request: number,
+  otherRequest: number
+): IRequestRange {
+  return {
+    first: Math.min(request, otherRequest),
+    last: Math.max(request, otherRequest)
+  };
 }
 
 /** Returns all requests of a view. */
@@ -42,31 +48,31 @@ export function isInRange(
 export function rangeMovedTo(
   range: IRequestRange | null,
   cursor: number,
-  to: number
+  newCursor: number
 ): IRequestRange {
   if (range?.last === cursor) {
-    return rangeBetween(range.first, to);
+    return rangeBetween(range.first, newCursor);
   }
-  return rangeBetween(range?.first === cursor ? range.last : cursor, to);
+  return rangeBetween(range?.first === cursor ? range.last : cursor, newCursor);
 }
 
 /** Sums over a range of requests. A sum of no known value is 0. */
 export interface IRangeFigures {
-  readonly requests: number;
+  readonly requestCount: number;
   /** Tokens that were sent, and the number of requests of which that is known. */
   readonly tokens: number;
-  readonly tokensKnown: number;
+  readonly requestsWithTokens: number;
   /** In the money of the view's price, and the number of requests of which it is known. */
   readonly cost: number;
-  readonly costKnown: number;
+  readonly requestsWithCost: number;
   /** The tokens are what the provider reported. */
-  readonly isReported: boolean;
+  readonly areTokensReported: boolean;
   /** All of the cost was recorded; else some of it is an estimate. */
-  readonly isFact: boolean;
+  readonly isCostRecorded: boolean;
   /** Breaks of the cache; null where nothing was reported, and of a policy. */
-  readonly breaks: number | null;
+  readonly cacheBreaks: number | null;
   /** Requests at which the rule of a policy acted; null of the recording. */
-  readonly acted: number | null;
+  readonly policyActionRequests: number | null;
 }
 
 /** Returns the sums of a track: of what was reported where something was, else of what was counted. */
@@ -77,28 +83,38 @@ export function rangeFigures(
 ): IRangeFigures {
   const { reported, cost, listed } = view.requests;
   const isRecorded = track === view.recorded;
-  const within = <T>(values: readonly T[]) =>
+  const valuesInRange = <T>(values: readonly T[]) =>
     values.slice(range.first, range.last + 1);
-  const isReported = isRecorded && knownValues(within(reported)).length > 0;
+  const areTokensReported =
+    isRecorded && knownValues(valuesInRange(reported)).length > 0;
   // A cost may be recorded of a request whose tokens are not.
-  const isSpent = (at: number) =>
-    (cost[at] ?? null) !== null && !(listed[at] ?? false);
-  const requests = within(reported).map((_, index) => range.first + index);
-  const isPaid = isReported || (isRecorded && requests.some(isSpent));
-  const sent = knownValues(within(isReported ? reported : track.total));
-  const spent = knownValues(within(isPaid ? cost : track.cost));
+  const hasRecordedCost = (requestIndex: number) =>
+    (cost[requestIndex] ?? null) !== null && !(listed[requestIndex] ?? false);
+  const requests = valuesInRange(reported).map(
+    (_, index) => range.first + index
+  );
+  const usesRecordedCost =
+    areTokensReported || (isRecorded && requests.some(hasRecordedCost));
+  const knownTokens = knownValues(
+    valuesInRange(areTokensReported ? reported : track.total)
+  );
+  const knownCosts = knownValues(
+    valuesInRange(usesRecordedCost ? cost : track.cost)
+  );
   return {
-    requests: requests.length,
-    tokens: sum(sent),
-    tokensKnown: sent.length,
-    cost: sum(spent),
-    costKnown: spent.length,
-    isReported,
-    isFact: isPaid && requests.filter(isSpent).length === spent.length,
-    breaks: isReported
+    requestCount: requests.length,
+    tokens: sum(knownTokens),
+    requestsWithTokens: knownTokens.length,
+    cost: sum(knownCosts),
+    requestsWithCost: knownCosts.length,
+    areTokensReported,
+    isCostRecorded:
+      usesRecordedCost &&
+      requests.filter(hasRecordedCost).length === knownCosts.length,
+    cacheBreaks: areTokensReported
       ? view.breaks.filter(({ request }) => isInRange(range, request)).length
       : null,
-    acted: isRecorded
+    policyActionRequests: isRecorded
       ? null
       : new Set(track.fired.filter(request => isInRange(range, request))).size
   };

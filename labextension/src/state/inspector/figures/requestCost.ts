@@ -9,18 +9,18 @@ import type {
 export interface IRequestCost {
   /** Tokens sent, and how many of them came from the cache; null where that is not known. */
   readonly tokens: number;
-  readonly read: number | null;
+  readonly cachedTokens: number | null;
   /** In the money of the view's price; null where it is not known. */
   readonly cost: number | null;
   /** The break of the cache at this request, and what the request would have cost without it. */
-  readonly broken: BreakView | null;
-  readonly warm: number | null;
+  readonly cacheBreak: BreakView | null;
+  readonly warmCost: number | null;
   /** Whether an estimate loses the cache here as the recording did. */
-  readonly isTaken: boolean;
+  readonly isBreakTaken: boolean;
   /** The tokens are what the provider reported. */
-  readonly isReported: boolean;
+  readonly areTokensReported: boolean;
   /** The cost was recorded; else it is an estimate, also where the tokens were reported. */
-  readonly isFact: boolean;
+  readonly isCostRecorded: boolean;
 }
 
 /** Returns the cost of a request of a track. */
@@ -33,28 +33,30 @@ export function requestCost(
   if (track !== view.recorded || reported === null) {
     return {
       tokens: track.total[request] ?? 0,
-      read: track.read[request] ?? null,
+      cachedTokens: track.read[request] ?? null,
       cost: track.cost[request] ?? null,
-      broken: null,
-      warm: null,
-      isTaken: track.taken.includes(request),
-      isReported: false,
-      isFact: false
+      cacheBreak: null,
+      warmCost: null,
+      isBreakTaken: track.taken.includes(request),
+      areTokensReported: false,
+      isCostRecorded: false
     };
   }
   const cost = view.requests.cost[request] ?? null;
-  const broken =
+  const cacheBreak =
     view.breaks.find(cacheBreak => cacheBreak.request === request) ?? null;
   return {
     tokens: reported,
-    read: view.requests.read[request] ?? null,
+    cachedTokens: view.requests.read[request] ?? null,
     cost,
-    broken,
-    warm:
-      broken === null || cost === null ? null : Math.max(cost - broken.cost, 0),
-    isTaken: false,
-    isReported: true,
-    isFact: cost !== null && !(view.requests.listed[request] ?? false)
+    cacheBreak,
+    warmCost:
+      cacheBreak === null || cost === null
+        ? null
+        : Math.max(cost - cacheBreak.cost, 0),
+    isBreakTaken: false,
+    areTokensReported: true,
+    isCostRecorded: cost !== null && !(view.requests.listed[request] ?? false)
   };
 }
 
@@ -71,30 +73,30 @@ export function pricesOfRequest(
 
 /** Returns the request that cost most; of equal ones the first. */
 export function dearestRequest(view: TimelineView, track: TrackView): number {
-  let best = 0;
-  let most = -1;
+  let dearest = 0;
+  let maxCost = -1;
   for (let request = 0; request < track.total.length; request++) {
     const { cost } = requestCost(view, track, request);
-    if (cost !== null && cost > most) {
-      most = cost;
-      best = request;
+    if (cost !== null && cost > maxCost) {
+      maxCost = cost;
+      dearest = request;
     }
   }
-  return best;
+  return dearest;
 }
 
 /** Returns the nearest of the given requests before or after one; null where there is none. */
-export function nextOf(
+export function nearestRequest(
   requests: readonly number[],
   from: number,
   direction: 1 | -1
 ): number | null {
-  const following = requests.filter(
+  const candidates = requests.filter(
     request => (request - from) * direction > 0
   );
-  return following.length === 0
+  return candidates.length === 0
     ? null
     : direction === 1
-      ? Math.min(...following)
-      : Math.max(...following);
+      ? Math.min(...candidates)
+      : Math.max(...candidates);
 }

@@ -11,7 +11,7 @@ import {
 import type { ItemStates } from './itemStates';
 
 interface IRequestScale {
-  readonly unseen: number;
+  readonly unseenTokens: number;
   readonly factor: number;
 }
 
@@ -22,37 +22,37 @@ export function requestScale(
   tokens: number
 ): IRequestScale {
   if (total === undefined) {
-    return { unseen: ruler.unseen, factor: ruler.factor };
+    return { unseenTokens: ruler.unseen, factor: ruler.factor };
   }
   let { factor } = ruler;
   if (tokens >= MIN_SCALED_TOKENS) {
-    const exact = (total - ruler.unseen) / tokens;
+    const exactFactor = (total - ruler.unseen) / tokens;
     factor = Math.min(
-      Math.max(exact, factor / MAX_FACTOR_RATIO),
+      Math.max(exactFactor, factor / MAX_FACTOR_RATIO),
       factor * MAX_FACTOR_RATIO
     );
   }
   return total < factor * tokens
-    ? { unseen: 0, factor: total / tokens }
-    : { unseen: total - factor * tokens, factor };
+    ? { unseenTokens: 0, factor: total / tokens }
+    : { unseenTokens: total - factor * tokens, factor };
 }
 
-const KNOWN = new WeakMap<ItemStates, Map<number, IRequestScale>>();
+const SCALE_CACHE = new WeakMap<ItemStates, Map<number, IRequestScale>>();
 
 /** Returns the scale of a request of a track; counted once. */
 export function scaleAt(states: ItemStates, request: number): IRequestScale {
-  const known = KNOWN.get(states) ?? new Map<number, IRequestScale>();
-  KNOWN.set(states, known);
-  const scale = known.get(request) ?? countedScale(states, request);
-  known.set(request, scale);
+  const scales = SCALE_CACHE.get(states) ?? new Map<number, IRequestScale>();
+  SCALE_CACHE.set(states, scales);
+  const scale = scales.get(request) ?? countedScale(states, request);
+  scales.set(request, scale);
   return scale;
 }
 
 function countedScale(states: ItemStates, request: number): IRequestScale {
   const { view, track } = states;
-  const count = view.requests.items[request] ?? 0;
+  const itemCount = view.requests.items[request] ?? 0;
   let tokens = 0;
-  for (let item = 0; item < count; item++) {
+  for (let item = 0; item < itemCount; item++) {
     tokens += states.tokensAt(item, request);
   }
   return requestScale(view.ruler, track.total[request], tokens);

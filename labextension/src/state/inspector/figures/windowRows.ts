@@ -16,11 +16,11 @@ interface IWindowRow {
 export function windowRows(states: ItemStates, request: number): IWindowRow[] {
   const { view } = states;
   const { order } = view.items;
-  const count = view.requests.items[request] ?? 0;
+  const itemCount = view.requests.items[request] ?? 0;
   const { factor } = scaleAt(states, request);
   const rows: IWindowRow[] = [];
-  const total = order.length > 0 ? order.length : count;
-  for (let index = 0; index < total; index++) {
+  const indexCount = order.length > 0 ? order.length : itemCount;
+  for (let index = 0; index < indexCount; index++) {
     const item = order.length > 0 ? (order[index] ?? 0) : index;
     const state = states.stateAt(item, request);
     if (state === null) {

@@ -5,62 +5,75 @@ import { pricesOfRequest } from './requestCost';
 
 export interface IWrittenAnew {
   /** Tokens that came from the cache, unchanged tokens that were written anew, and new tokens. */
-  readonly read: number;
-  readonly anew: number;
-  readonly fresh: number;
+  readonly cachedTokens: number;
+  readonly rewrittenTokens: number;
+  readonly newTokens: number;
   /** In the money of the view's price. */
   readonly cost: number;
-  readonly why: string;
+  readonly reason: string;
   /** Whether cached tokens were not read from the cache; in an estimate: would not be. */
   readonly isBreak: boolean;
   /** Whether an estimate loses the cache only because the recording did. */
-  readonly isTaken: boolean;
+  readonly isBreakTaken: boolean;
   readonly isFact: boolean;
 }
 
 /** Returns the three pieces of the later request, and the price of the second. */
 export function writtenAnew(
   view: TimelineView,
-  change: IDifference
+  difference: IDifference
 ): IWrittenAnew {
-  const { reported, estimated, from, to } = change;
-  const cacheBreak = view.breaks.find(entry => entry.request === to);
+  const { reported, estimated, olderRequest, newerRequest } = difference;
+  const cacheBreak = view.breaks.find(entry => entry.request === newerRequest);
   if (reported !== null) {
-    const before = Math.min(view.requests.reported[from] ?? 0, reported.input);
+    const tokensBefore = Math.min(
+      view.requests.reported[olderRequest] ?? 0,
+      reported.inputTokens
+    );
     // Where nothing is cached, what only grew sends the words of the request before again, and pays for them.
-    const isGrown = reported.read < 1 && change.firstChanged === null;
+    const isGrown =
+      reported.readTokens < 1 && difference.firstChangedItem === null;
     // Where nothing came from a cache though something changed, the words that stayed were paid for again, too.
     // How many is known by the texts only, whose sum is not what was reported.
-    const same = change.common + change.again;
-    const stayed =
-      reported.read < 1
-        ? (reported.input * same) / Math.max(same + change.fresh, 1)
+    const unchangedTokens = difference.commonTokens + difference.repeatedTokens;
+    const rewrittenByTexts =
+      reported.readTokens < 1
+        ? (reported.inputTokens * unchangedTokens) /
+          Math.max(unchangedTokens + difference.newTokens, 1)
         : 0;
-    const anew = cacheBreak?.loss ?? (isGrown ? before : stayed);
+    const rewrittenTokens =
+      cacheBreak?.loss ?? (isGrown ? tokensBefore : rewrittenByTexts);
     return {
-      read: reported.read,
-      anew,
-      fresh: Math.max(reported.input - reported.read - anew, 0),
+      cachedTokens: reported.readTokens,
+      rewrittenTokens,
+      newTokens: Math.max(
+        reported.inputTokens - reported.readTokens - rewrittenTokens,
+        0
+      ),
       cost: cacheBreak?.cost ?? 0,
-      why: cacheBreak?.words ?? '',
+      reason: cacheBreak?.words ?? '',
       isBreak: cacheBreak !== undefined,
-      isTaken: false,
+      isBreakTaken: false,
       isFact: true
     };
   }
-  const { input, read, write } = pricesOfRequest(view, to);
-  const perToken = Math.max((write || input) - read, 0);
-  const isTaken = estimated?.isTaken ?? false;
-  const fromCache = Math.min(estimated?.read ?? change.common, change.common);
-  const anew = change.common - fromCache + change.again;
+  const { input, read, write } = pricesOfRequest(view, newerRequest);
+  const extraPriceOfToken = Math.max((write || input) - read, 0);
+  const isBreakTaken = estimated?.isBreakTaken ?? false;
+  const cachedTokens = Math.min(
+    estimated?.readTokens ?? difference.commonTokens,
+    difference.commonTokens
+  );
+  const rewrittenTokens =
+    difference.commonTokens - cachedTokens + difference.repeatedTokens;
   return {
-    read: fromCache,
-    anew,
-    fresh: change.fresh,
-    cost: (anew * perToken) / 1e6,
-    why: isTaken ? (cacheBreak?.words ?? '') : '',
-    isBreak: isTaken || change.again >= 1,
-    isTaken,
+    cachedTokens,
+    rewrittenTokens,
+    newTokens: difference.newTokens,
+    cost: (rewrittenTokens * extraPriceOfToken) / 1e6,
+    reason: isBreakTaken ? (cacheBreak?.words ?? '') : '',
+    isBreak: isBreakTaken || difference.repeatedTokens >= 1,
+    isBreakTaken,
     isFact: false
   };
 }

@@ -8,7 +8,7 @@ import {
   haveTimes,
   type ComparedAxis
 } from '../../../state/inspector/figures/comparedLines';
-import { ESTIMATED, money } from '../../../state/inspector/labels';
+import { ESTIMATE_MARK, money } from '../../../state/inspector/labels';
 import { count, wholeDurationText } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { useElementWidth } from '../../dom/sizes';
@@ -35,7 +35,7 @@ export function ComparedTracks(props: { comparison: SessionComparison }) {
     ['time', words.__('over time')]
   ];
   const tokens = (value: number, isEstimate: boolean) =>
-    `${isEstimate ? ESTIMATED : ''}${count(value)}`;
+    `${isEstimate ? ESTIMATE_MARK : ''}${count(value)}`;
   return (
     <section role="group" aria-label={words.__('Both tracks')}>
       <div className="plm-Inspector-head">
@@ -187,12 +187,12 @@ function ComparedPicture(props: IComparedPictureProps) {
                     data-side={side}
                     d={line.path}
                   />
-                  {line.end !== null && (
+                  {line.endPoint !== null && (
                     <circle
                       className="plm-Compared-end"
                       data-side={side}
-                      cx={line.end[0]}
-                      cy={line.end[1]}
+                      cx={line.endPoint[0]}
+                      cy={line.endPoint[1]}
                       r="3"
                     />
                   )}

@@ -5,7 +5,10 @@ import type {
   TimelineView,
   TrackView
 } from '../../../protocol/generated';
-import { marksAt, type ICacheMark } from '../../../state/inspector/cacheMarks';
+import {
+  marksOfRequest,
+  type ICacheMark
+} from '../../../state/inspector/cacheMarks';
 import { ALL_ITEMS } from '../../../state/inspector/itemRows';
 import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
@@ -116,7 +119,7 @@ export function useInspection(): IInspection {
 export function useCacheMarks(): readonly ICacheMark[] {
   const { view, shown, recorded, request } = useInspection();
   return useMemo(
-    () => (shown === recorded ? marksAt(view, request) : []),
+    () => (shown === recorded ? marksOfRequest(view, request) : []),
     [shown, recorded, view, request]
   );
 }

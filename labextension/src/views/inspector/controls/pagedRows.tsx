@@ -10,7 +10,7 @@ import {
 } from 'react';
 import {
   pageStarts,
-  sortedPlaces,
+  sortedIndexes,
   type RowOrder
 } from '../../../state/inspector/rowOrder';
 import { count as countText } from '../../../state/text/numberFormat';
@@ -242,7 +242,7 @@ function useSortedPlaces(
     () =>
       valueAt === undefined || order === undefined
         ? null
-        : sortedPlaces(count, valueAt, order),
+        : sortedIndexes(count, valueAt, order),
     [count, valueAt, order]
   );
 }

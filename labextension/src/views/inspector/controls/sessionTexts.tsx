@@ -10,7 +10,7 @@ export function MissingText({ answer }: { answer: ViewAnswer | null }) {
   const { source } = useInspectedSession();
   return (
     <p className="plm-Muted" role="status">
-      {answer?.error || (source.waits ?? words.__('Reading…'))}
+      {answer?.error || (source.waitSentence ?? words.__('Reading…'))}
     </p>
   );
 }

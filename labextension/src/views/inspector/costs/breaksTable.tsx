@@ -3,9 +3,9 @@ import { memo, useMemo, useState } from 'react';
 import type { TimelineView } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import {
-  foreignPrice,
+  foreignPriceModel,
   money,
-  usdDigits
+  usdDecimals
 } from '../../../state/inspector/labels';
 import {
   isInRange,
@@ -32,7 +32,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
   const [isUnfolded, setUnfolded] = useState(false);
   // The tokens are facts; what they cost is one only at prices that the recording holds.
   const { unit, matches_recorded: isFact } = view.price;
-  const price = foreignPrice(view);
+  const price = foreignPriceModel(view);
   const breaks = useMemo(
     () =>
       view.breaks
@@ -46,7 +46,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
   const total = breaks.reduce((sum, entry) => sum + entry.cost, 0);
   const firstRows = isShort ? FIRST_ROWS : SOME_ROWS;
   const shown = isUnfolded || isWhole ? breaks : breaks.slice(0, firstRows);
-  const digits = Math.max(0, ...shown.map(entry => usdDigits(entry.cost)));
+  const digits = Math.max(0, ...shown.map(entry => usdDecimals(entry.cost)));
   return (
     <section role="group" aria-label={words.__('Cache breaks')}>
       <header className="plm-Inspector-head">
@@ -168,6 +168,12 @@ function rangeFacts(
   if (range === null) {
     return { cost: facts.cost, isFact: facts.cost_is_fact };
   }
-  const figures = rangeFigures(view, view.recorded, range);
-  return figures.isReported ? figures : { cost: 0, isFact: false };
+  const { areTokensReported, cost, isCostRecorded } = rangeFigures(
+    view,
+    view.recorded,
+    range
+  );
+  return areTokensReported
+    ? { cost, isFact: isCostRecorded }
+    : { cost: 0, isFact: false };
 }

@@ -7,8 +7,8 @@ import {
   recordedCosts
 } from '../../../state/inspector/figures/costSeries';
 import {
-  DOUBTFUL,
-  foreignPrice,
+  DOUBT_MARK,
+  foreignPriceModel,
   isDoubtful,
   money
 } from '../../../state/inspector/labels';
@@ -39,9 +39,9 @@ export function CostChart() {
   const { unit } = view.price;
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
-  const price = foreignPrice(view);
+  const price = foreignPriceModel(view);
   const isFact = view.recorded.facts?.cost_is_fact ?? false;
-  const doubt = isDoubtful(view) ? DOUBTFUL : '';
+  const doubt = isDoubtful(view) ? DOUBT_MARK : '';
   const lines = useMemo(
     () =>
       [
@@ -120,7 +120,7 @@ export function CostChart() {
                 key={kind}
                 className="plm-CostChart-line"
                 data-kind={kind}
-                d={linePath(sums, { ...axis, width })}
+                d={linePath(sums, { ...axis, maxValue: most, width })}
               />
             ))}
             <line

@@ -3,12 +3,12 @@ import { memo } from 'react';
 import type { PolicyFigures } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import {
-  DOUBTFUL,
+  DOUBT_MARK,
   isDoubtful,
   money,
   percent,
-  pricedModels,
-  priceSource
+  pricedModelsText,
+  priceSourceText
 } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { BreakableName } from '../controls/sessionTexts';
@@ -22,8 +22,8 @@ export const FiguresTable = memo(function FiguresTable() {
   const { words } = useHost();
   const { view, recorded, whatIf } = useInspectedSession();
   const { unit } = view.price;
-  const source = priceSource(view);
-  const doubt = isDoubtful(view) ? DOUBTFUL : '';
+  const source = priceSourceText(view);
+  const doubt = isDoubtful(view) ? DOUBT_MARK : '';
   const columns: {
     name: string;
     figures: PolicyFigures;
@@ -158,7 +158,7 @@ export const FiguresTable = memo(function FiguresTable() {
       <p className="plm-Muted">
         {unit === 'units'
           ? words.__('Costs are in units of an uncached input token.')
-          : priceSentence(pricedModels(view), source, words)}{' '}
+          : priceSentence(pricedModelsText(view), source, words)}{' '}
         {view.ruler.words}
       </p>
       {isDoubtful(view) && (

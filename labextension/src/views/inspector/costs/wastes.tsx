@@ -1,6 +1,6 @@
 /** Sentences about tokens that were paid for without use, and on the session as a whole. */
 import { memo } from 'react';
-import { foreignPrice, money } from '../../../state/inspector/labels';
+import { foreignPriceModel, money } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
@@ -11,7 +11,7 @@ export const Wastes = memo(function Wastes(props: { isShort?: boolean }) {
   const { words } = useHost();
   const { view } = useInspectedSession();
   const { unit } = view.price;
-  const price = foreignPrice(view);
+  const price = foreignPriceModel(view);
   return (
     <section role="group" aria-label={words.__('Largest wastes')}>
       <h3>{words.__('Largest wastes')}</h3>

@@ -10,7 +10,7 @@ import {
 } from '../../../state/inspector/definitionRows';
 import { scaleAt } from '../../../state/inspector/figures/requestScale';
 import {
-  callsOf,
+  callCount,
   removedToolNames
 } from '../../../state/inspector/definitionUse';
 import { percent } from '../../../state/inspector/labels';
@@ -42,7 +42,7 @@ export function DefinitionList({ item }: { item: number }) {
   }
   const { factor } = scaleAt(shown.states, request);
   const unused = rows.filter(
-    row => callsOf(view, definitionOfRow(view, row).name) === 0
+    row => callCount(view, definitionOfRow(view, row).name) === 0
   );
   const unusedTokens = unused.reduce(
     (sum, row) => sum + definitionOfRow(view, row).tokens,
@@ -84,7 +84,7 @@ export function DefinitionList({ item }: { item: number }) {
                 <span className="plm-Muted">
                   {[
                     words.__('%1 tokens', count(definition.tokens * factor)),
-                    callWords(callsOf(view, definition.name), words),
+                    callWords(callCount(view, definition.name), words),
                     changeWords(view.definitions.change[row - MAX_ITEMS], words)
                   ]
                     .filter(Boolean)
@@ -113,7 +113,7 @@ export function DefinitionSentence(props: {
   const { item, definition } = props;
   const { words } = useHost();
   const { view, shown, request } = useInspection();
-  const { first, count: total } = definitionsOf(view, item);
+  const { firstIndex: first, count: total } = definitionsOf(view, item);
   const { name, tokens } = definitionOfRow(
     view,
     MAX_ITEMS + first + definition
@@ -130,7 +130,7 @@ export function DefinitionSentence(props: {
           count(tokens * factor),
           percent(tokens / all)
         )}{' '}
-        {asSentence(callWords(callsOf(view, name), words))}{' '}
+        {asSentence(callWords(callCount(view, name), words))}{' '}
         {asSentence(
           changeWords(view.definitions.change[first + definition], words)
         )}

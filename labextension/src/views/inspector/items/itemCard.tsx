@@ -8,7 +8,11 @@ import {
 } from '../../../state/inspector/definitionRows';
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
-import { stateWords, usesOf, whyText } from '../../../state/inspector/why';
+import {
+  stateWords,
+  requestsUsing,
+  whyText
+} from '../../../state/inspector/why';
 import { SmallButton } from '../../controls/buttons';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
@@ -76,7 +80,7 @@ function ChosenItem({ item }: { item: number }) {
   const next = states.nextChange(item, request);
   const previous = states.previousChange(item, request);
   const partner = view.items.partner[item] ?? -1;
-  const uses = usesOf(view, item);
+  const uses = requestsUsing(view, item);
   const name =
     definition === null
       ? itemLabel(view, item)

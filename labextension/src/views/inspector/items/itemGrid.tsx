@@ -93,7 +93,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const opensSubagents = useMemo(
     () =>
       view.subagents.every(
-        ({ session }) => source.ofSubagent?.(session) !== null
+        ({ session }) => source.subagentSource?.(session) !== null
       ),
     [source, view]
   );
@@ -428,7 +428,7 @@ function useUnfoldedItems(
     const [subagent] = subagentsOf(view, folded);
     if (
       subagent !== undefined &&
-      source.ofSubagent?.(subagent.session) !== null
+      source.subagentSource?.(subagent.session) !== null
     ) {
       go(subagentPlace(subagent.session));
       return true;

@@ -1,7 +1,7 @@
 /** A sentence about a reduced item: its savings, the cost of the change, and when that is paid back. */
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
-import { ESTIMATED, money } from '../../../state/inspector/labels';
+import { ESTIMATE_MARK, money } from '../../../state/inspector/labels';
 import {
   reductionBalance,
   type IReductionBalance
@@ -38,18 +38,27 @@ export const ReductionSentence = memo(function ReductionSentence({
 });
 
 function savedWords(balance: IReductionBalance, words: IWords): string {
-  return balance.requests === 1
-    ? words.__('It saves ~%1 tokens in this request.', count(balance.saved))
+  return balance.requestCount === 1
+    ? words.__(
+        'It saves ~%1 tokens in this request.',
+        count(balance.savedTokens)
+      )
     : words.__(
         'It saves ~%1 tokens a request, ~%2 in %3 requests so far.',
-        count(balance.saved),
-        count(balance.saved * balance.requests),
-        count(balance.requests)
+        count(balance.savedTokens),
+        count(balance.savedTokens * balance.requestCount),
+        count(balance.requestCount)
       );
 }
 
 function costWords(
-  { anew, cost, isFact, others, since }: IReductionBalance,
+  {
+    rewrittenTokens: anew,
+    cost,
+    isFact,
+    otherItemCount: others,
+    changeRequest: since
+  }: IReductionBalance,
   { matches_recorded: pricesMatch, unit }: TimelineView['price'],
   words: IWords
 ): string {
@@ -66,13 +75,17 @@ function costWords(
     : words.__(
         '%1 had %2 tokens written anew, for %3 more.',
         what,
-        `${isFact ? '' : ESTIMATED}${count(anew)}`,
+        `${isFact ? '' : ESTIMATE_MARK}${count(anew)}`,
         money(cost, unit, isFact && pricesMatch)
       );
 }
 
 function paidWords(
-  { anew, paidBack, following }: IReductionBalance,
+  {
+    rewrittenTokens: anew,
+    requestsUntilPaidBack: paidBack,
+    reducedRequestCount: following
+  }: IReductionBalance,
   words: IWords
 ): string {
   if (anew < 1) {

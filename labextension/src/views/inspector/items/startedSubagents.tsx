@@ -28,7 +28,7 @@ export function StartedSubagents({ item }: { item: number }) {
           {words.__('It started a subagent:')}{' '}
           <bdi>{oneLine(subagent.title) || subagent.session}</bdi>,{' '}
           {subagentFigures(view, [subagent])}.{' '}
-          {source.ofSubagent?.(subagent.session) === null ? (
+          {source.subagentSource?.(subagent.session) === null ? (
             <span className="plm-Muted">
               {words.__('Its requests are not in this report.')}
             </span>

@@ -49,7 +49,7 @@ export function WindowTable() {
     ],
     [sorted, words]
   );
-  const { names, layers, total } = shown.series;
+  const { names, layers, totals: total } = shown.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   const share = percent(
     largestFirst(rows)

@@ -38,7 +38,7 @@ export function ChangedItems(props: IChangedItemsProps) {
   return (
     <>
       <ul className="plm-Difference-rows" aria-label={name}>
-        {rows.map(({ item, before, since }) => (
+        {rows.map(({ item, tokensBefore: before, tokensSince: since }) => (
           <li key={item}>
             <span
               className="plm-Difference-sign"

@@ -10,11 +10,11 @@ import {
   type IWrittenAnew
 } from '../../../state/inspector/figures/writtenAnew';
 import {
-  ESTIMATED,
-  foreignPrice,
+  ESTIMATE_MARK,
+  foreignPriceModel,
   money
 } from '../../../state/inspector/labels';
-import { sentAt } from '../../../state/inspector/why';
+import { sentTimeText } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
@@ -35,7 +35,7 @@ export const DifferenceView = memo(function DifferenceView() {
   const model = view.models[view.requests.model[request] ?? -1] ?? '';
   const mark = [
     shown === recorded ? words.__('recorded') : shown.track.policy,
-    sentAt(view, request).replace(/^ \(|\)$/g, ''),
+    sentTimeText(view, request).replace(/^ \(|\)$/g, ''),
     model
   ].filter(piece => piece !== '');
   return (
@@ -57,9 +57,9 @@ export const DifferenceView = memo(function DifferenceView() {
       {!isSameRequest && <PaidBar change={change} />}
       <FirstDifference change={change} />
       {[
-        { sign: '+', name: words.__('came'), changes: change.came },
-        { sign: '−', name: words.__('went'), changes: change.went },
-        { sign: '~', name: words.__('changed'), changes: change.changed }
+        { sign: '+', name: words.__('came'), changes: change.addedItems },
+        { sign: '−', name: words.__('went'), changes: change.removedItems },
+        { sign: '~', name: words.__('changed'), changes: change.changedItems }
       ].map(piece => (
         <ChangedItems
           key={piece.sign}
@@ -86,7 +86,7 @@ export const DifferenceView = memo(function DifferenceView() {
 
 function unchangedWords(change: IDifference, words: IWords): string {
   const tokens = count(change.unchangedTokens);
-  switch (change.unchanged) {
+  switch (change.unchangedCount) {
     case 0:
       return words.__('No item is unchanged.');
     case 1:
@@ -94,7 +94,7 @@ function unchangedWords(change: IDifference, words: IWords): string {
     default:
       return words.__(
         '%1 items are unchanged, %2 tokens.',
-        count(change.unchanged),
+        count(change.unchangedCount),
         tokens
       );
   }
@@ -104,7 +104,12 @@ function unchangedWords(change: IDifference, words: IWords): string {
 function PaidBar({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const { read, anew, fresh, isFact } = writtenAnew(view, change);
+  const {
+    cachedTokens: read,
+    rewrittenTokens: anew,
+    newTokens: fresh,
+    isFact
+  } = writtenAnew(view, change);
   const mark = isFact ? '' : '~';
   const pieces = [
     {
@@ -153,18 +158,25 @@ function FirstDifference({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
   const paid = writtenAnew(view, change);
-  const { anew, cost, why, isBreak, isTaken, isFact } = paid;
-  const price = foreignPrice(view, change.to);
+  const {
+    rewrittenTokens: anew,
+    cost,
+    reason: why,
+    isBreak,
+    isBreakTaken: isTaken,
+    isFact
+  } = paid;
+  const price = foreignPriceModel(view, change.newerRequest);
   const firstPlace =
-    change.firstChanged === null ? null : (
+    change.firstChangedItem === null ? null : (
       <>
         {' '}
         {words.__('The first difference is')}{' '}
-        <ItemLink item={change.firstChanged} />
+        <ItemLink item={change.firstChangedItem} />
         {'.'}
       </>
     );
-  if (change.from === change.to) {
+  if (change.olderRequest === change.newerRequest) {
     return (
       <p>
         {words.__(
@@ -196,7 +208,7 @@ function FirstDifference({ change }: { change: IDifference }) {
           )
         : words.__(
             '%1 tokens are written anew, %2.',
-            `${ESTIMATED}${count(anew)}`,
+            `${ESTIMATE_MARK}${count(anew)}`,
             money(cost, view.price.unit, false)
           )}
       {price !== '' && (
@@ -211,11 +223,16 @@ function FirstDifference({ change }: { change: IDifference }) {
 /** Returns how much came from the cache and how much was new, where the cache did not break. */
 function unbrokenWords(
   change: IDifference,
-  { read, anew, fresh, isFact }: IWrittenAnew,
+  {
+    cachedTokens: read,
+    rewrittenTokens: anew,
+    newTokens: fresh,
+    isFact
+  }: IWrittenAnew,
   words: IWords
 ): string {
   const unread = count(anew + fresh);
-  const isChanged = change.firstChanged !== null;
+  const isChanged = change.firstChangedItem !== null;
   if (isFact && read < 1) {
     return isChanged
       ? words.__(
@@ -249,7 +266,7 @@ function unbrokenWords(
         );
   }
   if (read < 1) {
-    return change.common < 1
+    return change.commonTokens < 1
       ? words.__(
           'They have no beginning in common that a cache could read: about %1 tokens are new.',
           unread

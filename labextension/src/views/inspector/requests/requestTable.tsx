@@ -3,7 +3,7 @@ import { useMemo, type ReactNode } from 'react';
 import type { NoteView, TimelineView } from '../../../protocol/generated';
 import { count, durationText } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
-import { money, usdDigits } from '../../../state/inspector/labels';
+import { money, usdDecimals } from '../../../state/inspector/labels';
 import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost, type IWords } from '../../host';
 import { useInspection, type IShownTrack } from '../controls/inspection';
@@ -125,7 +125,7 @@ function numberColumns(
   const { requests } = view;
   const digits = [...requests.cost, ...track.cost].reduce(
     (most: number, value) =>
-      value === null ? most : Math.max(most, usdDigits(value)),
+      value === null ? most : Math.max(most, usdDecimals(value)),
     0
   );
   const meanings = new Map(

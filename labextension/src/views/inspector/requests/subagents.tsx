@@ -20,7 +20,7 @@ export function Subagents() {
       <ul className="plm-Difference-rows">
         {view.subagents.map(subagent => (
           <li key={subagent.session}>
-            {source.ofSubagent?.(subagent.session) === null ? (
+            {source.subagentSource?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
               <PlaceLink place={subagentPlace(subagent.session)} isName>

@@ -95,7 +95,7 @@ export function TextSearch() {
             </StepButton>
             <span className="plm-Muted" role="status">
               {isWaiting
-                ? (source.waits ?? words.__('Reading…'))
+                ? (source.waitSentence ?? words.__('Reading…'))
                 : answer?.error || foundWords(found, index, words)}
             </span>
           </div>

@@ -1,7 +1,11 @@
 /** The cost of a request and its cause as text, for the sentence below the tracks and for a screen reader. */
 import type { PriceProfile } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
-import { ESTIMATED, GIVEN, money } from '../../../state/inspector/labels';
+import {
+  ESTIMATE_MARK,
+  GIVEN_PRICE_SOURCE,
+  money
+} from '../../../state/inspector/labels';
 import type { IRequestCost } from '../../../state/inspector/figures/requestCost';
 import type { IWords } from '../../host';
 
@@ -23,11 +27,11 @@ export function costWords(
   }: Pick<PriceProfile, 'unit' | 'matches_recorded'>,
   words: IWords
 ): ICostWords {
-  const { broken, warm } = requestCost;
+  const { cacheBreak: broken, warmCost: warm } = requestCost;
   const amount = amountOf(requestCost, unit, words);
   if (broken === null) {
     const sentences = [cacheSentence(requestCost, words)];
-    if (requestCost.isTaken) {
+    if (requestCost.isBreakTaken) {
       sentences.push(words.__('The cache was lost as in the recording.'));
     }
     return { amount, anew: '', sentences };
@@ -64,7 +68,7 @@ export function priceSentence(
   if (source === '') {
     return words.__('By the prices of %1.', names);
   }
-  return source === GIVEN
+  return source === GIVEN_PRICE_SOURCE
     ? words.__('By the prices of %1, as given.', names)
     : words.__('By the prices of %1, from %2.', names, source);
 }
@@ -87,20 +91,20 @@ function amountOf(
     : words.__(
         '%1 tokens, %2.',
         tokens,
-        money(requestCost.cost, unit, requestCost.isFact)
+        money(requestCost.cost, unit, requestCost.isCostRecorded)
       );
 }
 
 /** Returns a number of tokens, marked where it was not reported. */
 function tokensText(
   tokens: number,
-  { isReported }: Pick<IRequestCost, 'isReported'>
+  { areTokensReported }: Pick<IRequestCost, 'areTokensReported'>
 ): string {
-  return `${isReported ? '' : ESTIMATED}${count(tokens)}`;
+  return `${areTokensReported ? '' : ESTIMATE_MARK}${count(tokens)}`;
 }
 
 function cacheSentence(requestCost: IRequestCost, words: IWords): string {
-  const { read } = requestCost;
+  const { cachedTokens: read } = requestCost;
   if (read === null) {
     return words.__('What came from the cache was not reported.');
   }

@@ -2,10 +2,10 @@
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
-import { priceSource } from '../../../state/inspector/labels';
+import { priceSourceText } from '../../../state/inspector/labels';
 import {
   dearestRequest,
-  nextOf,
+  nearestRequest,
   pricesOfRequest,
   requestCost
 } from '../../../state/inspector/figures/requestCost';
@@ -24,7 +24,7 @@ export const CursorSentence = memo(function CursorSentence() {
   const total = view.requests.id.length;
   const { unit } = view.price;
   const { name } = pricesOfRequest(view, request);
-  const source = priceSource(view);
+  const source = priceSourceText(view);
   const cost = requestCost(view, shown.track, request);
   const texts = costWords(cost, view.price, words);
   const dearest = useMemo(
@@ -35,8 +35,8 @@ export const CursorSentence = memo(function CursorSentence() {
     () => view.breaks.map(cacheBreak => cacheBreak.request),
     [view]
   );
-  const before = nextOf(breaks, request, -1);
-  const after = nextOf(breaks, request, 1);
+  const before = nearestRequest(breaks, request, -1);
+  const after = nearestRequest(breaks, request, 1);
   const toolbar = useListFocus(breaks.length > 0 ? 3 : 1, TOOLBAR_KEYS);
   const move = (to: number | null) => {
     if (to !== null) {
@@ -102,7 +102,7 @@ export const CursorSentence = memo(function CursorSentence() {
             <strong>{words.__('No request cost more.')}</strong>
           </>
         )}
-        {!cost.isFact && unit === 'USD' && (
+        {!cost.isCostRecorded && unit === 'USD' && (
           <>
             {' '}
             <span className="plm-Muted">

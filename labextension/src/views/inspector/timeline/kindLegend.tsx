@@ -11,7 +11,7 @@ export function KindLegend() {
   const { words } = useHost();
   const { shown, request } = useInspection();
   const idPrefix = useId().replaceAll(':', '');
-  const { names, layers, total } = shown.series;
+  const { names, layers, totals: total } = shown.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   return (
     <div className="plm-Inspector-legend">

@@ -81,7 +81,7 @@ export const PolicyControls = memo(function PolicyControls({
         </span>
       )}
       <span className="plm-Muted" role="status">
-        {stateText(track, source.waits ?? '', words)}
+        {stateText(track, source.waitSentence ?? '', words)}
       </span>
       {stops === undefined && (
         <Disclosure

@@ -1,6 +1,6 @@
 /** The chosen range and its sums as text, for the sentence below the tracks and for a screen reader. */
 import { count } from '../../../state/text/numberFormat';
-import { ESTIMATED, money } from '../../../state/inspector/labels';
+import { ESTIMATE_MARK, money } from '../../../state/inspector/labels';
 import {
   rangeFigures,
   type IRangeFigures,
@@ -26,13 +26,17 @@ function rangeSums(
   words: IWords
 ): string {
   const figures = rangeFigures(view, shown.track, range);
-  const { requests, costKnown, tokensKnown } = figures;
+  const {
+    requestCount: requests,
+    requestsWithCost: costKnown,
+    requestsWithTokens: tokensKnown
+  } = figures;
   const tokens = words.__(
     '%1%2 tokens',
-    figures.isReported ? '' : ESTIMATED,
+    figures.areTokensReported ? '' : ESTIMATE_MARK,
     count(figures.tokens)
   );
-  const cost = money(figures.cost, view.price.unit, figures.isFact);
+  const cost = money(figures.cost, view.price.unit, figures.isCostRecorded);
   return [
     costKnown === 0
       ? words.__('cost unknown')
@@ -64,7 +68,7 @@ function shareWords(known: number, requests: number, words: IWords): string {
 
 /** Returns how often the cache broke, or the rule of a policy acted. */
 function eventWords(
-  { breaks, acted }: IRangeFigures,
+  { cacheBreaks: breaks, policyActionRequests: acted }: IRangeFigures,
   words: IWords
 ): readonly string[] {
   return [

@@ -47,7 +47,7 @@ export function trackLines(
   { width, height, most }: { width: number; height: number; most: number },
   isRecorded: boolean
 ): ITrackLines {
-  const shape = { width, height: height - MARKS_PX, most };
+  const shape = { width, height: height - MARKS_PX, maxValue: most };
   // A line that lies above the picture would run through the words there.
   const within = (tokens: number) =>
     tokens > 0 && tokens <= most ? tokens : null;
@@ -70,10 +70,10 @@ export function trackLines(
 /** Draws the layers, the lines of limit and reserve, and the marks below them. */
 export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
   const { series, most, width, height, idPrefix, lines, factsUntil } = props;
-  const count = series.total.length;
+  const count = series.totals.length;
   const plot = height - MARKS_PX;
   const x = (request: number) => (request * width) / Math.max(count, 1);
-  const shape = { width, height: plot, most };
+  const shape = { width, height: plot, maxValue: most };
   const isDense = props.marks.length * MARK_PX > width;
   return (
     <svg

@@ -3,8 +3,8 @@ import { memo, useId, useMemo, useRef } from 'react';
 import type { TimelineView, PolicyFigures } from '../../../protocol/generated';
 import { count, shortCount } from '../../../state/text/numberFormat';
 import {
-  DOUBTFUL,
-  ESTIMATED,
+  DOUBT_MARK,
+  ESTIMATE_MARK,
   isDoubtful,
   money
 } from '../../../state/inspector/labels';
@@ -126,7 +126,7 @@ function topTokensOf(
     }
   };
   for (const { series } of tracks) {
-    series.total.forEach(include);
+    series.totals.forEach(include);
   }
   reported.forEach(include);
   const limit = view.requests.window[largestRequest] ?? 0;
@@ -156,7 +156,7 @@ function Track(props: ITrackProps) {
   const width = useElementWidth(plot);
   const idPrefix = useId().replaceAll(':', '');
   const isRecorded = drawnTrack === recorded;
-  const requestCount = drawnTrack.series.total.length;
+  const requestCount = drawnTrack.series.totals.length;
   const { fired, taken } = drawnTrack.track;
   const recordedTrackMarks = useMemo(
     () => (isRecorded ? recordedMarks(view, words, notes) : []),
@@ -207,7 +207,7 @@ function Track(props: ITrackProps) {
       <figcaption className="plm-Track-head">
         <strong>
           {isRecorded ? name : words.__('what if · %1', name)}
-          {!isRecorded && isDoubtful(view) && DOUBTFUL}
+          {!isRecorded && isDoubtful(view) && DOUBT_MARK}
         </strong>
         <span className="plm-Track-figures">
           {trackHeadline(view, drawnTrack, isRecorded, hidden, words)}
@@ -280,7 +280,7 @@ function trackHeadline(
     return '';
   }
   const isFact = isRecorded && (facts ?? null) !== null;
-  const estimateMark = isFact ? '' : ESTIMATED;
+  const estimateMark = isFact ? '' : ESTIMATE_MARK;
   const cost = money(
     costWithRefetching(summary),
     view.price.unit,

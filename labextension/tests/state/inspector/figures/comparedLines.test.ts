@@ -19,15 +19,15 @@ describe('the line of a compared session', () => {
   it('leaves out what is not known, and ends where it ends', () => {
     const line = comparedLine([0, 1, 2], SESSION.tokens, 4, 400, 200, 100);
 
-    expect(line).toEqual({ path: 'M0 75L100 25', end: [100, 25] });
+    expect(line).toEqual({ path: 'M0 75L100 25', endPoint: [100, 25] });
   });
 
   it('is a point where there is one request, and nothing without any', () => {
     expect(comparedLine([0], [50], 0, 100, 200, 100)).toEqual({
       path: 'M0 50',
-      end: [0, 50]
+      endPoint: [0, 50]
     });
-    expect(comparedLine([], [], 0, 100, 200, 100).end).toBeNull();
+    expect(comparedLine([], [], 0, 100, 200, 100).endPoint).toBeNull();
   });
 
   it('stands over requests, or over seconds where both have them', () => {

@@ -20,13 +20,13 @@ describe('the sums of a range', () => {
       const figures = rangeFigures(view, view.recorded, wholeRange(view));
 
       expect(figures).toMatchObject({
-        requests: view.requests.id.length,
+        requestCount: view.requests.id.length,
         tokens: facts?.input,
-        tokensKnown: facts?.requests,
-        breaks: facts?.breaks,
-        isReported: true,
-        isFact: facts?.cost_is_fact,
-        acted: null
+        requestsWithTokens: facts?.requests,
+        cacheBreaks: facts?.breaks,
+        areTokensReported: true,
+        isCostRecorded: facts?.cost_is_fact,
+        policyActionRequests: null
       });
       expect(figures.cost).toBeCloseTo(facts?.cost ?? NaN, 9);
     }
@@ -41,10 +41,10 @@ describe('the sums of a range', () => {
       { first: 3, last }
     ].map(range => rangeFigures(view, view.recorded, range));
     const whole = rangeFigures(view, view.recorded, { first: 0, last });
-    const total = (key: 'requests' | 'tokens' | 'cost') =>
+    const total = (key: 'requestCount' | 'tokens' | 'cost') =>
       parts.reduce((sum, figures) => sum + figures[key], 0);
 
-    expect(total('requests')).toBe(whole.requests);
+    expect(total('requestCount')).toBe(whole.requestCount);
     expect(total('tokens')).toBe(whole.tokens);
     expect(total('cost')).toBeCloseTo(whole.cost, 9);
   });
@@ -57,10 +57,10 @@ describe('the sums of a range', () => {
 
     expect(figures).toMatchObject({
       tokens: counted.reduce((sum, tokens) => sum + tokens, 0),
-      tokensKnown: 3,
-      isReported: false,
-      isFact: false,
-      breaks: null
+      requestsWithTokens: 3,
+      areTokensReported: false,
+      isCostRecorded: false,
+      cacheBreaks: null
     });
   });
 
@@ -79,10 +79,10 @@ describe('the sums of a range', () => {
 
     expect(
       rangeFigures(paid, paid.recorded, { first: 2, last: 4 })
-    ).toMatchObject({ cost: 2, costKnown: 2, isFact: true });
+    ).toMatchObject({ cost: 2, requestsWithCost: 2, isCostRecorded: true });
     expect(
       rangeFigures(paid, paid.recorded, { first: 4, last: 5 })
-    ).toMatchObject({ cost: 2, costKnown: 2, isFact: false });
+    ).toMatchObject({ cost: 2, requestsWithCost: 2, isCostRecorded: false });
   });
 });
 

@@ -46,15 +46,15 @@ describe('what a clearing saves', () => {
   it('pays back after some requests where the item stays', () => {
     const found = reductionBalance(cleared(null), item, since);
 
-    expect(found?.anew).toBeGreaterThan(0);
-    expect(found?.paidBack).toBeGreaterThan(2);
-    expect(found?.following).toBe(view.recorded.total.length - since);
+    expect(found?.rewrittenTokens).toBeGreaterThan(0);
+    expect(found?.requestsUntilPaidBack).toBeGreaterThan(2);
+    expect(found?.reducedRequestCount).toBe(view.recorded.total.length - since);
   });
 
   it('never pays where the item is gone before', () => {
     const found = reductionBalance(cleared(2), item, since);
 
-    expect(found?.following).toBe(2);
-    expect(found?.paidBack).toBeNull();
+    expect(found?.reducedRequestCount).toBe(2);
+    expect(found?.requestsUntilPaidBack).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { TimelineView } from '../../../../src/protocol/generated';
 import {
   dearestRequest,
-  nextOf,
+  nearestRequest,
   requestCost
 } from '../../../../src/state/inspector/figures/requestCost';
 import { sample } from '../../../inspector/samples';
@@ -20,14 +20,14 @@ describe('the cost of a request', () => {
   it('is what the kernel says, and adds up to the session', () => {
     const told = all
       .map(at => requestCost(view, view.recorded, at))
-      .filter(value => value.isReported);
+      .filter(value => value.areTokensReported);
 
     expect(told.length).toBe(439);
     expect(told.reduce((value, { tokens }) => value + tokens, 0)).toBe(
       view.recorded.facts?.input
     );
     // The sample is shown at another model's prices, so that no cost of it was recorded.
-    expect(told.some(value => value.isFact)).toBe(false);
+    expect(told.some(value => value.isCostRecorded)).toBe(false);
     expect(
       told.reduce((value, { cost }) => value + (cost ?? 0), 0)
     ).toBeCloseTo(view.recorded.facts?.cost ?? 0, 6);
@@ -36,7 +36,10 @@ describe('the cost of a request', () => {
   it('is a fact where the recording holds it', () => {
     const found = requestCost(own, own.recorded, 208);
 
-    expect(found).toMatchObject({ isReported: true, isFact: true });
+    expect(found).toMatchObject({
+      areTokensReported: true,
+      isCostRecorded: true
+    });
     expect(found.cost).toBe(view.requests.cost[208]);
   });
 
@@ -46,7 +49,10 @@ describe('the cost of a request', () => {
 
     const found = requestCost(other, other.recorded, 208);
 
-    expect(found).toMatchObject({ isReported: true, isFact: false });
+    expect(found).toMatchObject({
+      areTokensReported: true,
+      isCostRecorded: false
+    });
     expect(found.cost).toBe(requestCost(own, own.recorded, 208).cost);
   });
 
@@ -54,8 +60,8 @@ describe('the cost of a request', () => {
     for (const { request, cost, loss } of view.breaks) {
       const found = requestCost(view, view.recorded, request);
       const { read, write } = view.price;
-      expect(found.broken?.request).toBe(request);
-      expect(found.warm).toBeCloseTo((found.cost ?? 0) - cost, 6);
+      expect(found.cacheBreak?.request).toBe(request);
+      expect(found.warmCost).toBeCloseTo((found.cost ?? 0) - cost, 6);
       expect(cost).toBeCloseTo((loss * (write - read)) / 1e6, 4);
     }
   });
@@ -70,8 +76,8 @@ describe('the cost of a request', () => {
     expect(found).toMatchObject({
       tokens: policy.total[208],
       cost: policy.cost[208],
-      broken: null,
-      isFact: false
+      cacheBreak: null,
+      isCostRecorded: false
     });
   });
 });
@@ -83,7 +89,7 @@ it('finds the dearest request', () => {
 it('goes from break to break, and ends at the last', () => {
   const breaks = view.breaks.map(row => row.request);
 
-  expect(nextOf(breaks, 211, -1)).toBe(208);
-  expect(nextOf(breaks, 211, 1)).toBe(215);
-  expect(nextOf(breaks, 415, 1)).toBeNull();
+  expect(nearestRequest(breaks, 211, -1)).toBe(208);
+  expect(nearestRequest(breaks, 211, 1)).toBe(215);
+  expect(nearestRequest(breaks, 415, 1)).toBeNull();
 });
