@@ -31,7 +31,7 @@ function Drawn({ page }: { page: Page }) {
       <Transcript
         transcript={page.transcript ?? EMPTY_TRANSCRIPT}
         readOnly={false}
-        empty={null}
+        emptyContent={null}
       />
     </HostProvider>
   );

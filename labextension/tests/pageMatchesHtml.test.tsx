@@ -43,7 +43,7 @@ const SUMMARY = build.assistant([build.text('We read a file.')], {
 function said(segment: ISegment): string {
   const { container } = render(
     <HostProvider value={HOST}>
-      <SegmentView segment={segment} live={false} />
+      <SegmentView segment={segment} isLive={false} />
     </HostProvider>
   );
   for (const button of screen.queryAllByRole('button', { expanded: false })) {

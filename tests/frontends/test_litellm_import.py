@@ -151,7 +151,7 @@ def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
     meanwhile = kernel.run("weights = [3, 4, 5]\nprint(sum(weights))")
     unfinished = kernel.value(f"not {LOADED}")
     # Waiting by the loader itself would begin the import, perhaps before the page's command does.
-    kernel.run(f"import time\nwhile True not in {LOADER}._warmed_up: time.sleep(0.05)")
+    kernel.run(f"import time\nwhile True not in {LOADER}._first_call_imports: time.sleep(0.05)")
     asked = kernel.run("%%agent -y\nHello")
 
     assert before == "(None, False)"
@@ -185,7 +185,7 @@ def test_a_first_turn_says_that_it_waits_for_the_import(
 
 HELD = f"""import threading
 gate = threading.Event()
-{LOADER}._import = gate.wait"""
+{LOADER}._import_litellm = gate.wait"""
 """The import waits at a gate and imports nothing."""
 BEGUN = f"{LOADER}._import_future is not None and not {LOADED}"
 

@@ -58,13 +58,15 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, l
         plan = plan_revert(messages, message_id, part_id, standing_revert=standing)
         if plan is None:
             continue
-        ops += [["track"]] if plan.restore_from is None else [["restore", plan.restore_from]]
+        ops += (
+            [["track"]] if plan.earlier_snapshot is None else [["restore", plan.earlier_snapshot]]
+        )
         undone = [{"hash": patch.hash, "files": list(patch.files)} for patch in plan.patches]
         ops.append(["revert", undone])
         standing = RevertState(
             message_id=plan.message_id,
             part_id=plan.part_id,
-            snapshot=plan.restore_from or "SNAPNOW",
+            snapshot=plan.earlier_snapshot or "SNAPNOW",
         )
         first = next(i for i, one in enumerate(messages) if one.id == plan.message_id)
         ops.append(["computeDiff", [one.id for one in messages[first:]]])

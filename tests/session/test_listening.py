@@ -98,8 +98,8 @@ def test_a_callback_that_fails_is_told_what_follows() -> None:
         raise ValueError("This callback is broken.")
 
     listener = RecordListener(fails)
-    listener.take(())
-    listener.take(())
+    listener.queue_records(())
+    listener.queue_records(())
     listener.end()
 
     assert len(told) == 2
@@ -114,7 +114,7 @@ def told(records):
     for _ in range(20_000):
         print("x" * 200)
 
-RecordListener(told).take(())
+RecordListener(told).queue_records(())
 """
     done = subprocess.run(
         [sys.executable, "-c", script],

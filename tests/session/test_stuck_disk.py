@@ -93,7 +93,7 @@ async def test_nothing_is_sent_until_its_prompt_is_written(
 async def test_a_disk_that_stays_stuck_ends_the_turn_with_a_sentence(
     tmp_path: Path, store: StuckStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_log, "STALL_SECONDS", 0.05)
+    monkeypatch.setattr(session_log, "MAX_STALL_SECONDS", 0.05)
     model = ScriptedModel(says("Never."))
     session = await SessionHarness(tmp_path, model, store=store).session()
     store.free.clear()
@@ -110,7 +110,7 @@ async def test_a_disk_that_stays_stuck_ends_the_turn_with_a_sentence(
 async def test_an_answer_that_cannot_be_written_says_so(
     tmp_path: Path, store: StuckStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_log, "STALL_SECONDS", 0.05)
+    monkeypatch.setattr(session_log, "MAX_STALL_SECONDS", 0.05)
     model = ScriptedModel(says("Here.").pauses(0.2))
     session = await SessionHarness(tmp_path, model, store=store).session()
     turn = asyncio.create_task(ask(session, "Hello?"))
@@ -153,7 +153,7 @@ async def test_the_cell_says_what_it_waits_for(tmp_path: Path, store: StuckStore
     )
     store.free.clear()
     turn = asyncio.create_task(ask(session, "Hello?", origin=origin, prompt_id="pmt_1"))
-    await until(lambda: feed.problems)
+    await until(lambda: feed.problem_count)
 
     await until(lambda: (story.refresh(), "The disk does not answer" in "".join(shown))[1])
     store.free.set()

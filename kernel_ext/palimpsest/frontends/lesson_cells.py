@@ -183,6 +183,9 @@ def _controls(kind: PredictionKind) -> tuple[Sequence[Any], Callable[[], Any] | 
                 placeholder=f"{kind.low:,g} to {kind.high:,g}",
                 description=f"{FIELD_LABEL}, in {kind.unit}" if kind.unit else FIELD_LABEL,
                 style=WHOLE_LABEL_STYLE,
+                # Sent when the field is left: ipywidgets holds a second change back until the first one is handled, and
+                # a click would overtake it.
+                continuous_update=False,
             )
             return [number], lambda: number.value
         case ChoiceKind():

@@ -5,20 +5,23 @@ import type { Contents } from '@jupyterlab/services';
 const UNNAMEABLE = /[\s`,;:!?"'()[\]{}<>@]|\.$/;
 
 /** Returns how a prompt of a notebook names a file: the path from the notebook's folder; null where it cannot. */
-export function mentionOf(path: string, notebook: string): string | null {
-  const from = notebook.split('/').slice(0, -1);
-  const to = path.split('/');
-  let shared = 0;
-  while (shared < from.length && from[shared] === to[shared]) {
-    shared += 1;
+export function mentionOf(path: string, notebookPath: string): string | null {
+  const notebookFolders = notebookPath.split('/').slice(0, -1);
+  const pathNames = path.split('/');
+  let sharedCount = 0;
+  while (
+    sharedCount < notebookFolders.length &&
+    notebookFolders[sharedCount] === pathNames[sharedCount]
+  ) {
+    sharedCount += 1;
   }
-  const parents = from.slice(shared).map(() => '..');
-  const relative = [...parents, ...to.slice(shared)].join('/');
-  if (relative === '' || UNNAMEABLE.test(relative)) {
+  const parents = notebookFolders.slice(sharedCount).map(() => '..');
+  const relativePath = [...parents, ...pathNames.slice(sharedCount)].join('/');
+  if (relativePath === '' || UNNAMEABLE.test(relativePath)) {
     return null;
   }
   // A word without a dot or a slash names a variable.
-  return /[./]/.test(relative) ? relative : `./${relative}`;
+  return /[./]/.test(relativePath) ? relativePath : `./${relativePath}`;
 }
 
 /** Resolves to the content of a file as a `data:` URL. */

@@ -32,7 +32,7 @@ export const COMMANDS = {
 } as const;
 
 /** The first line of a new cell for the agent. */
-const CELL = '%%agent\n';
+const CELL_START = '%%agent\n';
 
 const NO_ARGUMENTS = { args: { type: 'object', properties: {} } };
 
@@ -81,7 +81,7 @@ export function addCommands(
       if (!panel.isVisible) {
         await commands.execute(COMMANDS.open);
       }
-      model.search();
+      model.openSearch();
     }
   });
   commands.addCommand(COMMANDS.quote, {
@@ -159,9 +159,9 @@ export function addCommands(
     if (cell === null || link === null) {
       return;
     }
-    const sent = sendPrompt(link, errorPrompt(request, cell));
+    const pendingError = sendPrompt(link, errorPrompt(request, cell));
     await commands.execute(COMMANDS.open);
-    model.report({ error: (await sent) || undefined });
+    model.report({ error: (await pendingError) || undefined });
   };
   commands.addCommand(COMMANDS.fix, {
     describedBy: NO_ARGUMENTS,
@@ -184,9 +184,9 @@ export function addCommands(
       'Remove from the notebook which cells the agent wrote, such as before it is passed on; undo brings it back'
     ),
     execute: () => {
-      const panel = tracker?.currentWidget;
-      if (panel?.context.model.readOnly === false) {
-        dropOrigins(panel.context.model.sharedModel);
+      const notebookPanel = tracker?.currentWidget;
+      if (notebookPanel?.context.model.readOnly === false) {
+        dropOrigins(notebookPanel.context.model.sharedModel);
       }
     }
   });
@@ -213,16 +213,16 @@ async function insertCell(
   app: JupyterFrontEnd,
   tracker: INotebookTracker | null
 ): Promise<void> {
-  const panel = tracker?.currentWidget;
-  if (!panel) {
+  const notebookPanel = tracker?.currentWidget;
+  if (!notebookPanel) {
     return;
   }
-  const notebook = panel.content;
+  const notebook = notebookPanel.content;
   NotebookActions.insertBelow(notebook);
   NotebookActions.changeCellType(notebook, 'code');
   const cell = notebook.activeCell;
-  cell?.model.sharedModel.setSource(CELL);
-  app.shell.activateById(panel.id);
+  cell?.model.sharedModel.setSource(CELL_START);
+  app.shell.activateById(notebookPanel.id);
   // A new cell gets its editor a little later.
   await cell?.ready;
   notebook.mode = 'edit';

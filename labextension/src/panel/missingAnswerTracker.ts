@@ -17,37 +17,41 @@ export class MissingAnswerTracker {
   private readonly _cells: CellObserver;
   /** The inputs of the last comparison. */
   private _comparedInputs: readonly unknown[] = [];
-  private _missing: ReadonlyMap<string, IMissingAnswer> = new Map();
-  private _turns: ReadonlySet<string> = new Set();
+  private _missingAnswers: ReadonlyMap<string, IMissingAnswer> = new Map();
+  private _missingTurns: ReadonlySet<string> = new Set();
 
-  constructor(changed: () => void) {
-    this._cells = new CellObserver(changed);
+  constructor(onChange: () => void) {
+    this._cells = new CellObserver(onChange);
   }
 
   /** Returns the turns whose answers the notebook lacks; the same set while nothing changed, so views stay. */
-  turns(
+  missingTurns(
     panel: NotebookPanel | null,
     transcript: ITranscript
   ): ReadonlySet<string> {
     this._cells.follow(panel);
     const { cells, isSettled } = this._cells;
     const { entries, session, status } = transcript;
-    const busy = status.type !== 'idle';
+    const isBusy = status.type !== 'idle';
     // While a turn runs, new entries do not affect turns that are over.
-    const inputs = [cells, busy || entries, session?.id, session?.notebook];
+    const inputs = [cells, isBusy || entries, session?.id, session?.notebook];
     if (
       isSettled &&
       inputs.some((value, index) => value !== this._comparedInputs[index])
     ) {
       this._comparedInputs = inputs;
-      this._missing =
+      this._missingAnswers =
         cells === null ? new Map() : missingAnswers(transcript, cells);
       const isSame =
-        this._missing.size === this._turns.size &&
-        [...this._missing.keys()].every(turn => this._turns.has(turn));
-      this._turns = isSame ? this._turns : new Set(this._missing.keys());
+        this._missingAnswers.size === this._missingTurns.size &&
+        [...this._missingAnswers.keys()].every(turn =>
+          this._missingTurns.has(turn)
+        );
+      this._missingTurns = isSame
+        ? this._missingTurns
+        : new Set(this._missingAnswers.keys());
     }
-    return this._turns;
+    return this._missingTurns;
   }
 
   /** Writes the answer of a turn into the notebook; resolves to the error, or to an empty string. */
@@ -56,8 +60,8 @@ export class MissingAnswerTracker {
     panel: NotebookPanel | null,
     { link, session }: ICommandTarget
   ): Promise<string> {
-    const missing = this._missing.get(turn);
-    if (panel === null || link === null || missing === undefined) {
+    const missingAnswer = this._missingAnswers.get(turn);
+    if (panel === null || link === null || missingAnswer === undefined) {
       return '';
     }
     const { error, answer } = await link.outcome('recreate-outputs', {
@@ -65,7 +69,11 @@ export class MissingAnswerTracker {
       turn
     });
     if (answer !== undefined && !panel.isDisposed) {
-      insertOutputs(panel, missing, answer.outputs as unknown as IOutput[]);
+      insertOutputs(
+        panel,
+        missingAnswer,
+        answer.outputs as unknown as IOutput[]
+      );
     }
     return error ?? '';
   }

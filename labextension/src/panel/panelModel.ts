@@ -44,17 +44,17 @@ import { ReaderSet } from '../state/store/readerSet';
  * The panel's model.
  *
  * Responsibilities: one immutable state for the views; the active notebook and its session as the
- * target of actions; errors of these as one sentence.
+ * target of actions; the errors of actions, each as one sentence.
  */
 export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   readonly actions: IPanelActions;
   private readonly _activeNotebook: ActiveNotebook;
   private readonly _readers = new ReaderSet();
-  private readonly _kernel: KernelActions;
+  private readonly _kernelActions: KernelActions;
   private readonly _missingAnswers: MissingAnswerTracker;
   private readonly _switches = new PendingSwitches();
   /** The shown session, and how many switches the panel had made when it came. */
-  private _shownSession = { key: '', switches: 0, isByPanel: false };
+  private _shownSession = { key: '', switches: 0, isOpenedByPanel: false };
   private _sendKey: SendKey = 'Enter';
   /** The requests to search a session, until the search ends or another session is shown. */
   private _search = { key: '', count: 0 };
@@ -85,7 +85,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   ) {
     const switches = this._switches;
     this._missingAnswers = new MissingAnswerTracker(this._updateState);
-    this._kernel = new KernelActions(
+    this._kernelActions = new KernelActions(
       app,
       () => this._activeNotebook,
       words,
@@ -115,7 +115,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       compaction: compactionActions(this),
       contextEdits: contextEditor(this),
       heldRequests: heldRequestActions(this),
-      kernel: this._kernel,
+      kernel: this._kernelActions,
       notebook: {
         focus: () => {
           const { panel } = this._activeNotebook;
@@ -167,7 +167,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   }
 
   get session(): string | undefined {
-    return this._session?.head.session;
+    return this._sessionView?.head.session;
   }
 
   /** Reports an error, unless the kernel itself is gone. */
@@ -192,7 +192,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   }
 
   /** Opens the search in the session, or puts the keyboard back into it. */
-  search(): void {
+  openSearch(): void {
     const { key } = this._state;
     this._search = { key, count: this._state.search + 1 };
     this._updateState();
@@ -213,7 +213,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
 
   /** Dismisses the notice about how the session was opened. */
   readonly dismissNotice = (): void => {
-    this._dismissedNotice = this._session?.head.notice ?? null;
+    this._dismissedNotice = this._sessionView?.head.notice ?? null;
     this._updateState();
   };
 
@@ -223,7 +223,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     this._readers.clear();
   }
 
-  private get _session(): ISessionView | undefined {
+  private get _sessionView(): ISessionView | undefined {
     const view = this.link?.store.getSnapshot();
     return view?.sessions.get(view.current ?? '');
   }
@@ -232,7 +232,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   private get _kernelProblem(): string {
     const { problemText: problem } =
       this.link?.store.getSnapshot() ?? UNKNOWN_KERNEL;
-    const sessionProblem = this._session?.head.problem ?? '';
+    const sessionProblem = this._sessionView?.head.problem ?? '';
     return sessionProblem === '' ? problem : sessionProblem;
   }
 
@@ -247,12 +247,12 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
 
   private readonly _updateState = (): void => {
     // ActiveNotebook calls this in its constructor, before `_activeNotebook` is set.
-    const front = this._activeNotebook as ActiveNotebook | undefined;
-    if (front === undefined) {
+    const activeNotebook = this._activeNotebook as ActiveNotebook | undefined;
+    if (activeNotebook === undefined) {
       return;
     }
-    const { context } = front;
-    const session = this._session;
+    const { context } = activeNotebook;
+    const session = this._sessionView;
     const transcript = session?.transcript ?? EMPTY_TRANSCRIPT;
     const failure =
       this._failure?.key === this._notebookKey ? this._failure.text : '';
@@ -265,18 +265,21 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     const key = `${this._notebookKey} ${session?.head.session ?? ''}`;
     if (key !== this._shownSession.key) {
       const { count } = this._switches;
-      const isByPanel = count !== this._shownSession.switches;
-      this._shownSession = { key, switches: count, isByPanel };
+      const isOpenedByPanel = count !== this._shownSession.switches;
+      this._shownSession = { key, switches: count, isOpenedByPanel };
     }
     const state: IPanelState = {
-      status: this._statusOf(front),
+      status: this._statusOf(activeNotebook),
       notebook: fileNameOf(context?.path ?? ''),
       key,
-      switchedHere: this._shownSession.isByPanel,
+      switchedHere: this._shownSession.isOpenedByPanel,
       transcript,
       loading: session?.isLoaded !== true,
       readOnly: session?.head.read_only ?? false,
-      missingAnswers: this._missingAnswers.turns(front.panel, transcript),
+      missingAnswers: this._missingAnswers.missingTurns(
+        activeNotebook.panel,
+        transcript
+      ),
       failure:
         failure === '' && kernelProblem !== this._dismissedProblem
           ? kernelProblem
@@ -285,9 +288,9 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       sendKey: this._sendKey,
       search: this._search.key === key ? this._search.count : 0
     };
-    if (this._isVisible && front.link !== null && !state.readOnly) {
+    if (this._isVisible && activeNotebook.link !== null && !state.readOnly) {
       // With the panel open, a prompt is likely.
-      prepareModel(front.link, this.session);
+      prepareModel(activeNotebook.link, this.session);
     }
     if (isDifferent(state, this._state)) {
       this._state = state;
@@ -295,10 +298,12 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     }
   };
 
-  private _statusOf(front: ActiveNotebook): PanelStatus {
-    const kernel = front.context?.session?.kernel;
-    const { status } = front;
-    return kernel && this._kernel.isLoading(kernel.id) && status === 'absent'
+  private _statusOf(activeNotebook: ActiveNotebook): PanelStatus {
+    const kernel = activeNotebook.context?.session?.kernel;
+    const { status } = activeNotebook;
+    return kernel &&
+      this._kernelActions.isLoading(kernel.id) &&
+      status === 'absent'
       ? 'loading'
       : status;
   }

@@ -10,11 +10,11 @@ import type { IReadable } from '../state/store/kernelStore';
 import { ReaderSet } from '../state/store/readerSet';
 
 /** The media query below which the panel lies over the notebook. */
-const NARROW = '(max-width: 599px)';
+const NARROW_WINDOW = '(max-width: 599px)';
 
 /** Holds whether the panel lies over the notebook, and lays it out accordingly. */
 export class PanelOverlay implements IReadable<boolean> {
-  private readonly _narrow = window.matchMedia(NARROW);
+  private readonly _narrowQuery = window.matchMedia(NARROW_WINDOW);
   private readonly _readers = new ReaderSet();
   /** The widgets between the panel and what it is laid on. */
   private _boxes: Widget[] = [];
@@ -24,7 +24,7 @@ export class PanelOverlay implements IReadable<boolean> {
     /** Closes the panel. */
     private readonly _close: () => void
   ) {
-    this._narrow.addEventListener('change', this.update);
+    this._narrowQuery.addEventListener('change', this.update);
     document.addEventListener('focusin', this._onFocus);
   }
 
@@ -35,31 +35,33 @@ export class PanelOverlay implements IReadable<boolean> {
   /** Begins or ends the overlay, as the window's width and the panel's visibility want it. */
   readonly update = (): void => {
     const boxes =
-      this._narrow.matches && this._panel.isVisible ? boxesOf(this._panel) : [];
+      this._narrowQuery.matches && this._panel.isVisible
+        ? boxesOf(this._panel)
+        : [];
     if (boxes.length > 0 === this.getSnapshot()) {
       return;
     }
-    const changed = [...this._boxes, ...boxes];
+    const changedBoxes = [...this._boxes, ...boxes];
     this._boxes = boxes;
     const isOn = this.getSnapshot();
     this._panel.toggleClass('plm-mod-overlay', isOn);
-    for (const box of changed) {
+    for (const box of changedBoxes) {
       box.toggleClass('plm-OverlayBox', isOn);
     }
-    fitAround(this._panel);
+    fitBoxesAround(this._panel);
     this._readers.notify();
   };
 
   dispose(): void {
-    this._narrow.removeEventListener('change', this.update);
+    this._narrowQuery.removeEventListener('change', this.update);
     document.removeEventListener('focusin', this._onFocus);
   }
 
   /** Closes the panel where the focus goes to what it covers: nobody sees what is typed there. */
   private readonly _onFocus = ({ target }: FocusEvent) => {
-    const covered = this._boxes.at(-1)?.parent?.node;
+    const coveredNode = this._boxes.at(-1)?.parent?.node;
     if (
-      covered?.contains(target as Node) === true &&
+      coveredNode?.contains(target as Node) === true &&
       !this._panel.node.contains(target as Node)
     ) {
       this._close();
@@ -68,15 +70,15 @@ export class PanelOverlay implements IReadable<boolean> {
 }
 
 /**
- * Lays out anew what is around the panel, from the inside out: minimum widths are read only then. Each is asked, since
- * not all of Notebook 7's boxes tell the one around them.
+ * Lays out anew what is around the panel, from the inside out: minimum widths are read only then. Each is fitted, since
+ * not all of Notebook 7's boxes report a change to the one around them.
  */
-export function fitAround(panel: Widget): void {
+export function fitBoxesAround(panel: Widget): void {
   const boxes = boxesOf(panel);
   [...boxes, boxes.at(-1)?.parent].forEach(box => box?.fit());
 }
 
-/** Returns the widgets around the panel inside of what is split into areas; none if nothing is. */
+/** Returns the widgets around the panel, up to the one that is split into areas; none if there is no such one. */
 function boxesOf({ parent }: Widget): Widget[] {
   const boxes: Widget[] = [];
   for (let box = parent; box !== null; box = box.parent) {

@@ -17,14 +17,14 @@ import { ChatPanel } from '../views/chat/chatPanel';
 import { HostProvider, useHost } from '../views/host';
 import { agentIcon } from './icon';
 import type { PanelModel } from './panelModel';
-import { fitAround, PanelOverlay } from './panelOverlay';
+import { fitBoxesAround, PanelOverlay } from './panelOverlay';
 import { addQuoteButton, insertQuote } from './quotes';
 import { SmallButton } from '../views/controls/buttons';
 
 export const PANEL_ID = 'jupyter-palimpsest-panel';
 
 /** The media query at which the style sheet changes the panel's minimum width. */
-const WIDE = '(min-width: 900px)';
+const WIDE_WINDOW = '(min-width: 900px)';
 
 /** Renders the model, and tells it whether the panel is visible. */
 export class PanelWidget extends Widget {
@@ -32,9 +32,9 @@ export class PanelWidget extends Widget {
   /** A request for focus that waits for the composer. */
   private _focusRequest: AbortController | null = null;
   /** A text that waits for the composer, to be quoted there. */
-  private _quote = '';
+  private _pendingQuote = '';
   private readonly _removeQuoteButton: () => void;
-  private readonly _wide = window.matchMedia(WIDE);
+  private readonly _wideQuery = window.matchMedia(WIDE_WINDOW);
   private readonly _overlay: PanelOverlay;
 
   constructor(
@@ -64,7 +64,7 @@ export class PanelWidget extends Widget {
     this.layout = slots;
     const host = labHost(registry, slots, words, languages);
     this._removeQuoteButton = addQuoteButton(host, onQuote);
-    this._wide.addEventListener('change', this._fit);
+    this._wideQuery.addEventListener('change', this._fitBoxes);
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={host}>
@@ -95,13 +95,13 @@ export class PanelWidget extends Widget {
    */
   focusComposer(): void {
     this._focusRequest?.abort();
-    if (this._focus()) {
+    if (this._tryFocus()) {
       return;
     }
     const request = (this._focusRequest = new AbortController());
     const { signal } = request;
     const domObserver = new MutationObserver(() => {
-      if (this._focus()) {
+      if (this._tryFocus()) {
         request.abort();
       }
     });
@@ -110,41 +110,41 @@ export class PanelWidget extends Widget {
       domObserver.disconnect();
     });
     const giveUp = () => {
-      this._quote = '';
+      this._pendingQuote = '';
       request.abort();
     };
-    for (const sign of ['pointerdown', 'keydown'] as const) {
-      document.addEventListener(sign, giveUp, { capture: true, signal });
+    for (const eventType of ['pointerdown', 'keydown'] as const) {
+      document.addEventListener(eventType, giveUp, { capture: true, signal });
     }
   }
 
   /** Quotes a text in the prompt, at the caret; as soon as there is a composer. */
   quote(text: string): void {
-    this._quote = text;
+    this._pendingQuote = text;
     this.focusComposer();
   }
 
-  private _focus(): boolean {
+  private _tryFocus(): boolean {
     const field = this.node.querySelector<HTMLTextAreaElement>(
       'textarea.plm-Composer-field'
     );
-    if (this._quote !== '') {
+    if (this._pendingQuote !== '') {
       if (field?.readOnly === false) {
-        insertQuote(field, this._quote);
-        this._quote = '';
+        insertQuote(field, this._pendingQuote);
+        this._pendingQuote = '';
       }
       return field !== null;
     }
-    const container =
+    const focusTarget =
       field ?? this.node.querySelector<HTMLElement>('.plm-Panel-notice button');
-    container?.focus();
-    return container !== null;
+    focusTarget?.focus();
+    return focusTarget !== null;
   }
 
   override dispose(): void {
     if (!this.isDisposed) {
       this._focusRequest?.abort();
-      this._wide.removeEventListener('change', this._fit);
+      this._wideQuery.removeEventListener('change', this._fitBoxes);
       this._overlay.dispose();
       this._root.unmount();
       this._removeQuoteButton();
@@ -178,9 +178,9 @@ export class PanelWidget extends Widget {
     this.focusComposer();
   }
 
-  /** Minimum widths are read only at a new layout, which a growing window does not cause. */
-  private readonly _fit = () => {
-    fitAround(this);
+  /** Lays out anew: minimum widths are read only then, which a growing window does not cause. */
+  private readonly _fitBoxes = () => {
+    fitBoxesAround(this);
   };
 
   private _updateVisibility(): void {
@@ -198,9 +198,12 @@ interface IPanelContentProps {
 function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
-  const covers = useSyncExternalStore(overlay.subscribe, overlay.getSnapshot);
+  const isOverNotebook = useSyncExternalStore(
+    overlay.subscribe,
+    overlay.getSnapshot
+  );
   const { cellReviews, notebook } = model.actions;
-  const actions = !covers
+  const actions = !isOverNotebook
     ? model.actions
     : {
         ...model.actions,
@@ -223,7 +226,11 @@ function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
     <div
       className="plm-PanelBox"
       onKeyDown={event => {
-        if (covers && event.key === 'Escape' && !event.defaultPrevented) {
+        if (
+          isOverNotebook &&
+          event.key === 'Escape' &&
+          !event.defaultPrevented
+        ) {
           event.preventDefault();
           event.stopPropagation();
           onClose();
@@ -234,7 +241,7 @@ function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
         state={state}
         actions={actions}
         above={
-          covers && (
+          isOverNotebook && (
             <div className="plm-PanelBox-close">
               <SmallButton onClick={onClose}>
                 {words.__('Back to the notebook')}

@@ -20,12 +20,12 @@ import { PanelModel } from './panelModel';
 import { PANEL_ID, PanelWidget } from './panelWidget';
 
 /** After JupyterLab's property inspector and debugger. */
-const RANK = 900;
+const SIDE_BAR_RANK = 900;
 
-const ID = 'jupyter-palimpsest:panel';
+const PLUGIN_ID = 'jupyter-palimpsest:panel';
 
 export const panel: JupyterFrontEndPlugin<void> = {
-  id: ID,
+  id: PLUGIN_ID,
   description: 'The agent of the notebook in front, in the right side bar.',
   autoStart: true,
   requires: [IRenderMimeRegistry, ILinkRegistry],
@@ -81,7 +81,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
         void app.commands.execute(COMMANDS.quote, { text });
       }
     );
-    app.shell.add(widget, 'right', { rank: RANK });
+    app.shell.add(widget, 'right', { rank: SIDE_BAR_RANK });
     restorer?.add(widget, PANEL_ID);
     addCommands(app, widget, model, tracker, palette, launcher, words);
     void applySettings(app, model, settings);
@@ -97,7 +97,7 @@ async function applySettings(
   if (registry === null) {
     return;
   }
-  const settings = await registry.load(ID);
+  const settings = await registry.load(PLUGIN_ID);
   const apply = () => {
     model.setSendKey(
       settings.get('sendKey').composite === 'Accel Enter'
@@ -118,7 +118,7 @@ async function applySettings(
 function notebookLinkResolver(
   tracker: INotebookTracker
 ): IRenderMime.IResolver {
-  const current = (): IRenderMime.IResolver => {
+  const currentResolver = (): IRenderMime.IResolver => {
     const resolver = tracker.currentWidget?.context.urlResolver;
     if (resolver === undefined) {
       throw new Error('No notebook is in front.');
@@ -127,8 +127,9 @@ function notebookLinkResolver(
   };
   return {
     // Asynchronous, so that a link without an active notebook rejects.
-    resolveUrl: async (url, context) => current().resolveUrl(url, context),
-    getDownloadUrl: async url => current().getDownloadUrl(url),
-    resolvePath: async path => current().resolvePath?.(path) ?? null
+    resolveUrl: async (url, context) =>
+      currentResolver().resolveUrl(url, context),
+    getDownloadUrl: async url => currentResolver().getDownloadUrl(url),
+    resolvePath: async path => currentResolver().resolvePath?.(path) ?? null
   };
 }

@@ -1,4 +1,4 @@
-/** Quotes of selected text in the panel's prompt: a button beside the selection, and what a command does. */
+/** Quotes of selected text in the panel's prompt: a button beside the selection, and the insertion. */
 import { createRoot } from 'react-dom/client';
 import { HostProvider, type IHost } from '../views/host';
 import { asQuote, QuoteButton } from '../views/controls/quoteButton';
@@ -24,21 +24,21 @@ export function addQuoteButton(
 
 /** Inserts a text as a quote at the caret of a field, so that the field's own undo removes it. */
 export function insertQuote(field: HTMLTextAreaElement, text: string): void {
-  const at = field.selectionEnd;
-  const before = field.value.slice(0, at);
-  const lead =
-    before === '' || before.endsWith('\n\n')
+  const caret = field.selectionEnd;
+  const textBefore = field.value.slice(0, caret);
+  const lineBreaks =
+    textBefore === '' || textBefore.endsWith('\n\n')
       ? ''
-      : before.endsWith('\n')
+      : textBefore.endsWith('\n')
         ? '\n'
         : '\n\n';
-  const words = `${lead}${asQuote(text)}\n\n`;
+  const quote = `${lineBreaks}${asQuote(text)}\n\n`;
   field.focus();
-  field.setSelectionRange(at, at);
+  field.setSelectionRange(caret, caret);
   // Deprecated, but the only way that undo knows of; where it does nothing, the text is set.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
-  if (!document.execCommand('insertText', false, words)) {
-    field.setRangeText(words, at, at, 'end');
+  if (!document.execCommand('insertText', false, quote)) {
+    field.setRangeText(quote, caret, caret, 'end');
     field.dispatchEvent(new Event('input', { bubbles: true }));
   }
 }

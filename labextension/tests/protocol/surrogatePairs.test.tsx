@@ -107,7 +107,7 @@ const page = (text: string, live: boolean) => {
   });
   return (
     <HostProvider value={HOST}>
-      <SegmentView segment={segment} live={live} />
+      <SegmentView segment={segment} isLive={live} />
     </HostProvider>
   );
 };

@@ -62,11 +62,11 @@ def test_what_is_typed_changes_it_first(stepping: Kernel) -> None:
 
 
 SLOW_END = """
-import time
+import threading
 from palimpsest.session.controls.step_mode import StepMode
 remove_now = StepMode.remove
 def remove_later(step_mode, request):
-    time.sleep(0.3)
+    threading.Event().wait(0.3)
     remove_now(step_mode, request)
 StepMode.remove = remove_later
 """

@@ -5,6 +5,8 @@ answer counts, so an answer from a page closes the input prompt here.
 """
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -19,6 +21,9 @@ from palimpsest.transcript.session_record.events import (
     QuestionReplied,
     Record,
 )
+
+MAX_SIGNAL_SECONDS = 0.1
+"""Maximum time to wait for the signal that closes a prompt, when an answer was typed at the same moment."""
 
 
 class Questions(TypedQuestions, Interruptible):
@@ -49,6 +54,8 @@ class Questions(TypedQuestions, Interruptible):
         self._is_held_request = False
         """Whether the open question is about a held request; no record reports its release."""
         self._closed_elsewhere = False
+        self._closing_lock = threading.Lock()
+        """Held while a prompt is closed, so that its end knows whether its signal was sent."""
 
     def check(self, session: KernelSession) -> None:
         """Ask the open questions, unless a page shows the session."""
@@ -92,11 +99,20 @@ class Questions(TypedQuestions, Interruptible):
         try:
             return self._read_interruptibly(text) if _is_open(identifier, session) else None
         except KeyboardInterrupt:
-            self.has_ended = not self._closed_elsewhere
+            self.interrupted = True
             return None
         finally:
-            self._open_question = None
+            self._end_prompt()
             self._interrupts.running_piece = previous_piece
+
+    def _end_prompt(self) -> None:
+        """End the prompt; its signal, sent while an answer was typed, must not interrupt the next one."""
+        with self._closing_lock:
+            self._open_question = None
+        end_seconds = time.monotonic() + MAX_SIGNAL_SECONDS
+        while self._closed_elsewhere and not self.interrupted and time.monotonic() < end_seconds:
+            time.sleep(0.001)
+        self.has_ended = self.has_ended or (self.interrupted and not self._closed_elsewhere)
 
     def _read_interruptibly(self, text: str) -> str:
         if self.interrupted:  # before this function, in which alone KeyboardInterrupt is raised
@@ -113,9 +129,10 @@ class Questions(TypedQuestions, Interruptible):
 
     def _close_prompt(self, identifier: str) -> None:
         """Close the prompt because the question was answered elsewhere; from any thread."""
-        if self._open_question == identifier:
-            self._closed_elsewhere = True
-            self._interrupts.interrupt_main()
+        with self._closing_lock:
+            if self._open_question == identifier:
+                self._closed_elsewhere = True
+                self._interrupts.interrupt_main()
 
 
 def _is_open(identifier: str, session: KernelSession) -> bool:

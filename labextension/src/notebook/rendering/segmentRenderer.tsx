@@ -182,7 +182,9 @@ function Saved({
   outputs: CellOutputs;
 }) {
   const [outputs, index] = useTurnOutputs(readable, segment);
-  return <SegmentView segment={segment} outputs={outputs} place={index} />;
+  return (
+    <SegmentView segment={segment} outputs={outputs} outputIndex={index} />
+  );
 }
 
 /** Returns the outputs of a segment's turn in its cell, and the segment's place among them. */
@@ -275,7 +277,7 @@ function Live({
       segment.turn !== '' && (
         <RevertActionsProvider value={actions.reverts}>
           <ResendActionsProvider value={resends}>
-            <ResendButtons turn={segment.turn} />
+            <ResendButtons turnId={segment.turn} />
           </ResendActionsProvider>
         </RevertActionsProvider>
       ),
@@ -305,16 +307,16 @@ function Live({
                       <SegmentView
                         segment={shown.segment}
                         outputs={outputs}
-                        place={index}
-                        live={shown.isLive}
+                        outputIndex={index}
+                        isLive={shown.isLive}
                         status={shown.status}
                         problem={shown.problemText}
-                        interrupted={shown.isInterrupted}
+                        isInterrupted={shown.isInterrupted}
                         strayAsks={shown.strayAsks}
-                        held={shown.heldRequests}
+                        heldRequests={shown.heldRequests}
                         canRetry={shown.canRetry}
-                        reverted={shown.reverted}
-                        stoppable
+                        revertExtent={shown.reverted}
+                        hasStopButton
                         buttons={
                           canResend && shown.reverted === undefined && buttons
                         }

@@ -461,7 +461,7 @@ export class NotebookReview {
         note: this._note(review, isGhost ? null : cell),
         isSeen: this._isSeen(review),
         canBeMade: this._canBeMade(review),
-        rejections: this._rejections.get(review.key) ?? 0
+        rejectionRequests: this._rejections.get(review.key) ?? 0
       },
       this._barActions(review, isGhost, hasDifference)
     );

@@ -23,10 +23,10 @@ export class ActiveNotebook {
   constructor(
     private readonly _tracker: INotebookTracker | null,
     private readonly _links: LinkRegistry,
-    private readonly _changed: () => void
+    private readonly _onChange: () => void
   ) {
-    _tracker?.currentChanged.connect(this._follow);
-    this._follow();
+    _tracker?.currentChanged.connect(this._updateNotebook);
+    this._updateNotebook();
   }
 
   get panel(): NotebookPanel | null {
@@ -83,11 +83,11 @@ export class ActiveNotebook {
   }
 
   dispose(): void {
-    this._tracker?.currentChanged.disconnect(this._follow);
+    this._tracker?.currentChanged.disconnect(this._updateNotebook);
     this._leaveNotebook();
   }
 
-  private readonly _follow = (): void => {
+  private readonly _updateNotebook = (): void => {
     const panel = this._tracker?.currentWidget ?? null;
     if (panel !== this._panel) {
       this._leaveNotebook();
@@ -96,23 +96,23 @@ export class ActiveNotebook {
         this._followNotebook(panel);
       }
     }
-    this._changed();
+    this._onChange();
   };
 
   private readonly _onKernelChanged = (): void => {
     this._death.update(this.context?.session?.kernel, this._link?.state);
-    this._changed();
+    this._onChange();
   };
 
   private _followNotebook(panel: NotebookPanel): void {
     const context = panel.sessionContext;
-    context.kernelChanged.connect(this._changed);
+    context.kernelChanged.connect(this._onChange);
     context.statusChanged.connect(this._onKernelChanged);
-    context.sessionChanged.connect(this._changed);
-    context.propertyChanged.connect(this._changed);
-    panel.context.pathChanged.connect(this._changed);
-    panel.disposed.connect(this._follow);
-    void context.ready.then(this._changed);
+    context.sessionChanged.connect(this._onChange);
+    context.propertyChanged.connect(this._onChange);
+    panel.context.pathChanged.connect(this._onChange);
+    panel.disposed.connect(this._updateNotebook);
+    void context.ready.then(this._onChange);
     this._link = this._links.get(context);
     this._unsubscribe = this._link.store.subscribe(this._onKernelChanged);
     context.kernelChanged.connect(this._onKernelChanged);
@@ -130,12 +130,12 @@ export class ActiveNotebook {
       return;
     }
     const context = panel.sessionContext;
-    context.kernelChanged.disconnect(this._changed);
+    context.kernelChanged.disconnect(this._onChange);
     context.kernelChanged.disconnect(this._onKernelChanged);
     context.statusChanged.disconnect(this._onKernelChanged);
-    context.sessionChanged.disconnect(this._changed);
-    context.propertyChanged.disconnect(this._changed);
-    panel.context.pathChanged.disconnect(this._changed);
-    panel.disposed.disconnect(this._follow);
+    context.sessionChanged.disconnect(this._onChange);
+    context.propertyChanged.disconnect(this._onChange);
+    panel.context.pathChanged.disconnect(this._onChange);
+    panel.disposed.disconnect(this._updateNotebook);
   }
 }

@@ -15,20 +15,20 @@ import type { ActiveNotebook } from './activeNotebook';
  * Responsibilities: carry them out; know in which kernels the package is being loaded; report errors.
  */
 export class KernelActions implements IKernelActions {
-  private readonly _loading = new Set<string>();
+  private readonly _loadingKernels = new Set<string>();
 
   constructor(
     private readonly _app: JupyterFrontEnd,
-    private readonly _front: () => ActiveNotebook,
+    private readonly _getActiveNotebook: () => ActiveNotebook,
     private readonly _words: TranslationBundle,
     /** Reports an error in one sentence; null clears it. */
-    private readonly _fail: (sentence: string | null) => void,
-    private readonly _changed: () => void
+    private readonly _setFailure: (sentence: string | null) => void,
+    private readonly _onChange: () => void
   ) {}
 
   /** Returns whether the package is being loaded in a kernel. */
-  isLoading(kernel: string): boolean {
-    return this._loading.has(kernel);
+  isLoading(kernelId: string): boolean {
+    return this._loadingKernels.has(kernelId);
   }
 
   load(): void {
@@ -41,21 +41,26 @@ export class KernelActions implements IKernelActions {
 
   restart(): void {
     // A dead kernel has no state to lose, so no confirmation is needed.
-    void restartKernel(this._front().context).catch((reason: unknown) => {
-      this._fail(
-        this._words.__('The kernel could not be restarted: %1', String(reason))
-      );
-    });
+    void restartKernel(this._getActiveNotebook().context).catch(
+      (reason: unknown) => {
+        this._setFailure(
+          this._words.__(
+            'The kernel could not be restarted: %1',
+            String(reason)
+          )
+        );
+      }
+    );
   }
 
   private async _load(): Promise<void> {
-    const { context, link } = this._front();
+    const { context, link } = this._getActiveNotebook();
     const kernel = context?.session?.kernel;
-    if (!kernel || this._loading.has(kernel.id)) {
+    if (!kernel || this._loadingKernels.has(kernel.id)) {
       return;
     }
-    this._loading.add(kernel.id);
-    this._fail(null);
+    this._loadingKernels.add(kernel.id);
+    this._setFailure(null);
     try {
       const future = kernel.requestExecute({
         code: LOAD_COMMAND,
@@ -66,16 +71,16 @@ export class KernelActions implements IKernelActions {
       });
       const { content } = await future.done;
       if (content.status === 'error') {
-        this._fail(loadFailure(content, this._words));
+        this._setFailure(loadFailure(content, this._words));
       }
       link?.retry();
     } catch {
-      this._fail(
+      this._setFailure(
         this._words.__('The kernel ended before Palimpsest was loaded.')
       );
     } finally {
-      this._loading.delete(kernel.id);
-      this._changed();
+      this._loadingKernels.delete(kernel.id);
+      this._onChange();
     }
   }
 }
@@ -89,9 +94,9 @@ async function restartKernel(context: ISessionContext | null): Promise<void> {
   if (kernel && !kernel.isDisposed && kernel.status !== 'dead') {
     await context.restartKernel();
   } else {
-    const name = context.prevKernelName || (kernel?.name ?? '');
+    const kernelName = context.prevKernelName || (kernel?.name ?? '');
     // The server deletes the session of a dead kernel, so a new one must be requested.
     await context.sessionManager.refreshRunning();
-    await context.changeKernel(name === '' ? {} : { name });
+    await context.changeKernel(kernelName === '' ? {} : { name: kernelName });
   }
 }

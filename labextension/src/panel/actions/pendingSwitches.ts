@@ -11,10 +11,10 @@ const MAX_WAIT_MS = 3000;
 export class PendingSwitches {
   /** The number of switches that did not fail. */
   count = 0;
-  private _finished: Promise<unknown> = Promise.resolve();
+  private _completion: Promise<unknown> = Promise.resolve();
 
   /** Adds a switch that has begun; it ends with its outcome. */
-  begin(outcome: Promise<{ error?: string }>): void {
+  add(outcome: Promise<{ error?: string }>): void {
     this.count += 1;
     void outcome.then(
       ({ error }) => {
@@ -27,14 +27,14 @@ export class PendingSwitches {
     const timeout = new Promise(resolve => {
       setTimeout(resolve, MAX_WAIT_MS);
     });
-    this._finished = Promise.all([
-      this._finished,
+    this._completion = Promise.all([
+      this._completion,
       Promise.race([outcome.catch(() => undefined), timeout])
     ]);
   }
 
   /** Resolves when every switch begun so far is over. */
-  get finished(): Promise<unknown> {
-    return this._finished;
+  get completion(): Promise<unknown> {
+    return this._completion;
   }
 }

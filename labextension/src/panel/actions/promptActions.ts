@@ -13,8 +13,8 @@ import type { PendingSwitches } from './pendingSwitches';
 export function promptActions(
   target: ICommandTarget,
   switches: PendingSwitches,
-  words: TranslationBundle,
-  fail: (sentence: string | null) => void
+  translation: TranslationBundle,
+  setFailure: (sentence: string | null) => void
 ): IPromptActions {
   const withdraw = async (prompt_id: string) => {
     const { link, session } = target;
@@ -30,22 +30,24 @@ export function promptActions(
       return;
     }
     const fields = { ...chosenFor(prompt), session, text };
-    const sent = await link?.outcome('steer', fields);
-    if (sent?.error !== undefined) {
-      fail(words.__('%1 It was not sent: “%2”', sent.error, text));
+    const outcome = await link?.outcome('steer', fields);
+    if (outcome?.error !== undefined) {
+      setFailure(
+        translation.__('%1 It was not sent: “%2”', outcome.error, text)
+      );
     }
   };
-  const send: IPromptActions['send'] = async (text, chosen) => {
+  const send: IPromptActions['send'] = async (text, options) => {
     const { link } = target;
-    // What was said of the prompt before is over.
-    fail(null);
+    // Clear the problem shown for the previous prompt.
+    setFailure(null);
     // A prompt sent right after “New session” belongs to the new session.
-    await switches.finished;
+    await switches.completion;
     // The same holds after a cell that switched the session, before a frame was drawn.
     link?.catchUp();
     const session = link?.store.getSnapshot().current ?? undefined;
-    const before = newestRecord(link, session);
-    const fields = { ...chosen, text, session };
+    const seqBefore = newestRecordSeq(link, session);
+    const fields = { ...options, text, session };
     // Without a link nothing was sent, so the prompt returns to the composer.
     const outcome: IOutcome<'prompt'> = (await link?.outcome(
       'prompt',
@@ -56,26 +58,26 @@ export function promptActions(
     }
     target.report(outcome);
     // An accepted prompt is in the transcript; only one that was not accepted returns to the composer.
-    if (newestRecord(link, session) === before) {
+    if (newestRecordSeq(link, session) === seqBefore) {
       throw new Error(outcome.error);
     }
     return null;
   };
   return {
     send,
-    replace: async ({ turn, overwrite }, text, chosen) => {
+    replace: async ({ turn, overwrite }, text, options) => {
       const { session } = target;
       const { error } = await reverts.revert(turn, overwrite);
       const problem =
         error ??
         (target.session === session
           ? ''
-          : words.__('Another session was chosen; nothing was sent.'));
+          : translation.__('Another session was chosen; nothing was sent.'));
       if (problem !== '') {
-        fail(problem);
+        setFailure(problem);
         throw new Error(problem);
       }
-      return send(text, chosen);
+      return send(text, options);
     },
     sendNow: prompt => {
       void sendNow(prompt);
@@ -121,7 +123,10 @@ export function promptActions(
 }
 
 /** Returns the sequence number of the newest known record of a session. */
-function newestRecord(link: ILink | null, session: string | undefined): number {
+function newestRecordSeq(
+  link: ILink | null,
+  session: string | undefined
+): number {
   const sessionView = link?.store.getSnapshot().sessions.get(session ?? '');
   return sessionView?.transcript.seq ?? 0;
 }

@@ -13,7 +13,7 @@ function beginSwitch(
   switches: PendingSwitches
 ): void {
   if (outcome !== undefined) {
-    switches.begin(outcome);
+    switches.add(outcome);
     void outcome.then(target.report);
   }
 }
@@ -33,7 +33,7 @@ export function sessionActions(
   target: ICommandTarget,
   switches: PendingSwitches
 ): ISessionActions {
-  const change = async (
+  const changeSession = async (
     command: 'title' | 'archive' | 'delete',
     fields: { session: string; title?: string; archived?: boolean }
   ) => {
@@ -60,8 +60,9 @@ export function sessionActions(
       const outcome = await target.link?.outcome('branches', { session });
       return outcome?.answer?.branches ?? outcome?.error ?? '';
     },
-    rename: (session, title) => change('title', { session, title }),
-    archive: (session, archived) => change('archive', { session, archived }),
-    delete: session => change('delete', { session })
+    rename: (session, title) => changeSession('title', { session, title }),
+    archive: (session, archived) =>
+      changeSession('archive', { session, archived }),
+    delete: session => changeSession('delete', { session })
   };
 }

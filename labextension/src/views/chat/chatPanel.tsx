@@ -144,9 +144,9 @@ export function ChatPanel({
                           key={state.key}
                           transcript={transcript}
                           readOnly={state.readOnly}
-                          search={state.search}
+                          searchRequests={state.search}
                           onSearchEnd={onSearchEnd}
-                          empty={
+                          emptyContent={
                             state.loading === true ? null : <GettingStarted />
                           }
                         />

@@ -6,7 +6,11 @@ import type { IDrafts } from '../drafts/drafts';
 import { LinkButton } from '../controls/buttons';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
-import { changedFiles, laterTurns, Preview } from '../transcript/revertPreview';
+import {
+  changedFiles,
+  laterTurnCount,
+  Preview
+} from '../transcript/revertPreview';
 import { unlessGone } from '../dom/effects';
 
 /** Draws the mark; nothing while a new prompt is written. */
@@ -43,7 +47,7 @@ export function EditedPrompt(props: { drafts: IDrafts; onCancel: () => void }) {
           <Preview
             preview={preview}
             isFinal
-            overwrite={replaced.overwrite}
+            overwrittenFiles={replaced.overwrite}
             onOverwrite={files => {
               drafts.overwrite(files);
             }}
@@ -79,7 +83,7 @@ function usePreview(turn: string | undefined): {
 const NOTHING = { preview: null, problem: '' };
 
 function replacedWords(preview: RevertPreview, words: IWords): string {
-  const turns = laterTurns(preview);
+  const turns = laterTurnCount(preview);
   const files = changedFiles(preview).length;
   if (turns === 0 && files === 0) {
     return words.__('Its answer goes when it is sent.');

@@ -83,21 +83,21 @@ export function PanelHeader(props: IPanelHeaderProps) {
       </div>
       {isChoosing ? (
         <SessionList
-          current={session?.id ?? ''}
+          currentId={session?.id ?? ''}
           onClose={close}
           onChosen={focusComposer}
         />
       ) : view === 'share' && session !== undefined ? (
         <SharePage
           session={session.id}
-          shared={session.share !== undefined}
+          isShared={session.share !== undefined}
           onBack={focusComposer}
           onChanged={ignoreChange}
         />
       ) : (
         <ContextWindow
           transcript={transcript}
-          pinned={view === 'window'}
+          isPinned={view === 'window'}
           onPin={pinned => {
             onView(pinned ? 'window' : null);
           }}

@@ -34,7 +34,7 @@ export function SessionView(props: ISessionViewProps) {
         </div>
         <ContextWindow
           transcript={transcript}
-          pinned={pinned}
+          isPinned={pinned}
           onPin={setPinned}
         />
         {remark !== '' && (
@@ -46,7 +46,7 @@ export function SessionView(props: ISessionViewProps) {
       <Transcript
         transcript={transcript}
         readOnly
-        empty={
+        emptyContent={
           <p className="plm-Muted">
             {words.__('Nothing was said in this session yet.')}
           </p>

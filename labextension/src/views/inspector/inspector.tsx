@@ -47,7 +47,7 @@ import {
   type TabName
 } from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
-import { useNotesShownWith } from './notes/hiddenNotes';
+import { useUnhiddenNotes } from './notes/hiddenNotes';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
@@ -175,24 +175,27 @@ function Session(props: ISessionProps) {
   const { place } = shownPlace;
   const { isPrinted = false, remark = '', compared = null } = props;
   const { isSteppedByPage = false, openedPrice = '', comparing = null } = props;
-  const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
+  const { parts = NO_PARTS, hidden: hiddenPartNames = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
   const idPrefix = useId();
-  const go = useMovement(view, shownPlace);
+  const goTo = useMovement(view, shownPlace);
   const policy = place.policy ?? firstPolicy(source, view);
   const track = usePolicyTrack(source, view, policy, price);
   const [tracks] = useState(() => new ShownTracks());
-  const hidden = useMemo(() => new Set(hiddenParts), [hiddenParts]);
-  const [card] = useState(() => new CardFocus());
-  const recorded = useMemo(
+  const hiddenParts = useMemo(
+    () => new Set(hiddenPartNames),
+    [hiddenPartNames]
+  );
+  const [cardFocus] = useState(() => new CardFocus());
+  const recordedTrack = useMemo(
     () => tracks.shownTrackOf(view, view.recorded, 'recorded', {}),
     [tracks, view]
   );
-  const { range, brushed, chooseRange } = useRange(
+  const { range, brushedRange, chooseRange } = useRange(
     place.range ?? null,
     view.requests.id.length,
-    go
+    goTo
   );
   const last = view.requests.id.length - 1;
   const request = Math.min(place.request ?? last, last);
@@ -213,37 +216,39 @@ function Session(props: ISessionProps) {
       source,
       view,
       price,
-      recorded,
-      whatIf: track.shown,
-      shown: isWhatIf ? (track.shown ?? recorded) : recorded,
+      recordedTrack,
+      whatIf: track.shownTrack,
+      shownTrack: isWhatIf
+        ? (track.shownTrack ?? recordedTrack)
+        : recordedTrack,
       range,
       chooseRange,
-      go,
+      goTo,
       leaveSubagent,
-      card,
+      cardFocus,
       compared,
-      hidden
+      hiddenParts
     }),
     [
       source,
       view,
       price,
-      recorded,
-      track.shown,
+      recordedTrack,
+      track.shownTrack,
       isWhatIf,
       range,
       chooseRange,
-      go,
+      goTo,
       leaveSubagent,
-      card,
+      cardFocus,
       compared,
-      hidden
+      hiddenParts
     ]
   );
-  const notes = useNotesShownWith(useNotesOf(source, view.seq), hidden);
+  const notes = useUnhiddenNotes(useNotesOf(source, view.seq), hiddenParts);
   const cursor = useMemo<IInspectorCursor>(
-    () => ({ request, item, definition, against, brushed }),
-    [request, item, definition, against, brushed]
+    () => ({ request, item, definition, against, brushedRange }),
+    [request, item, definition, against, brushedRange]
   );
   const { filter = ALL_ITEMS, zoom = 0 } = place;
   const grid = useMemo<IGridChoice>(() => ({ filter, zoom }), [filter, zoom]);
@@ -346,37 +351,37 @@ function Session(props: ISessionProps) {
 function useRange(
   range: IRequestRange | null,
   total: number,
-  go: IInspectedSession['go']
+  goTo: IInspectedSession['goTo']
 ): {
   range: IRequestRange | null;
-  brushed: IRequestRange | null;
+  brushedRange: IRequestRange | null;
   chooseRange: IInspectedSession['chooseRange'];
 } {
-  const [brushed, setBrushed] = useState(range);
+  const [brushedRange, setBrushedRange] = useState(range);
   const [lastRange, setLastRange] = useState(range);
   if (lastRange !== range) {
     setLastRange(range);
-    setBrushed(range);
+    setBrushedRange(range);
   }
   const chooseRange = useCallback(
     (chosen: IRequestRange | null, way: MoveWay | 'brush' = 'choice') => {
-      setBrushed(chosen);
+      setBrushedRange(chosen);
       if (way !== 'brush') {
         startTransition(() => {
-          go({ range: chosen }, way);
+          goTo({ range: chosen }, way);
         });
       }
     },
-    [go]
+    [goTo]
   );
   // A recording that was written anew may have become shorter.
   return useMemo(
     () => ({
       range: rangeWithin(range, total),
-      brushed: rangeWithin(brushed, total),
+      brushedRange: rangeWithin(brushedRange, total),
       chooseRange
     }),
-    [range, brushed, total, chooseRange]
+    [range, brushedRange, total, chooseRange]
   );
 }
 

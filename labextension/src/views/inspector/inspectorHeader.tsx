@@ -13,12 +13,12 @@ import { LinkButton } from '../controls/buttons';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import {
-  STOP,
+  STOP_ATTRIBUTE,
   TOOLBAR_KEYS,
   useListFocus,
   type IListFocus
 } from './controls/listFocus';
-import { requestStep } from './controls/requestKeys';
+import { requestAfterKey } from './controls/requestKeys';
 import { StepButton } from './controls/stepButton';
 import { useReaderNotes } from './notes/readerNotes';
 import type { IWaysBackAndForward } from './shownPlace';
@@ -74,8 +74,8 @@ export function InspectorHeader({
   comparing
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
-  const { view, request, item, go, compared } = useInspection();
-  const { notes, hiddenCount, write } = useReaderNotes();
+  const { view, request, item, goTo, compared } = useInspection();
+  const { notes, hiddenCount, writeNote } = useReaderNotes();
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
     compared: words.__('Two sessions'),
@@ -95,7 +95,7 @@ export function InspectorHeader({
       name !== 'notes' ||
       name === tab ||
       notes.length + hiddenCount > 0 ||
-      write !== null
+      writeNote !== null
   );
   const total = view.requests.id.length;
   const price = withPrices(openedPrice, place.price ?? '');
@@ -118,8 +118,8 @@ export function InspectorHeader({
   ];
   const toolbar = useListFocus(tools.length, TOOLBAR_KEYS);
   const stop = (tool: string) => ({
-    tabIndex: toolbar.tabIndex(tools.indexOf(tool)),
-    ...STOP
+    tabIndex: toolbar.tabIndexOf(tools.indexOf(tool)),
+    ...STOP_ATTRIBUTE
   });
   return (
     <div
@@ -151,11 +151,11 @@ export function InspectorHeader({
           aria-label={words.__('Views')}
           onKeyDown={event => {
             const next = movesAlongTabs(event.key)
-              ? requestStep(event, tabs.indexOf(tab), tabs.length)
+              ? requestAfterKey(event, tabs.indexOf(tab), tabs.length)
               : null;
             if (next !== null) {
               event.preventDefault();
-              go({ tab: tabs[next] }, 'walk');
+              goTo({ tab: tabs[next] }, 'walk');
               document
                 .getElementById(`${idPrefix}-${tabs[next] ?? ''}`)
                 ?.focus();
@@ -172,7 +172,7 @@ export function InspectorHeader({
               aria-controls={`${idPrefix}-panel`}
               tabIndex={name === tab ? 0 : -1}
               onClick={() => {
-                go({ tab: name });
+                goTo({ tab: name });
               }}
             >
               {names[name]}
@@ -184,7 +184,7 @@ export function InspectorHeader({
         className="plm-Inspector-tools"
         role="toolbar"
         aria-label={words.__('Place and link')}
-        {...toolbar.list}
+        {...toolbar.handlers}
       >
         {steps !== null && <StepButtons steps={steps} toolbar={toolbar} />}
         <span className="plm-Inspector-place">
@@ -272,7 +272,7 @@ function StepButtons(props: {
         onStep={() => back?.()}
         label={words.__('Back')}
         title={words.__('Back to the place before (Alt ←)')}
-        tabIndex={toolbar.tabIndex(0)}
+        tabIndex={toolbar.tabIndexOf(0)}
       >
         <span aria-hidden="true">←</span>
       </StepButton>
@@ -281,7 +281,7 @@ function StepButtons(props: {
         onStep={() => forward?.()}
         label={words.__('Forward')}
         title={words.__('Forward again (Alt →)')}
-        tabIndex={toolbar.tabIndex(1)}
+        tabIndex={toolbar.tabIndexOf(1)}
       >
         <span aria-hidden="true">→</span>
       </StepButton>

@@ -27,7 +27,7 @@ const STEP_KEYS: Readonly<Record<string, 'back' | 'forward' | undefined>> = {
 };
 
 interface IInspectorKeysOptions {
-  session: Pick<IInspectedSession, 'view' | 'go' | 'hidden'>;
+  session: Pick<IInspectedSession, 'view' | 'goTo' | 'hiddenParts'>;
   cursor: Pick<IInspectorCursor, 'request'>;
   /** Null where the page's own keys go back and forward. */
   steps: IWaysBackAndForward | null;
@@ -42,14 +42,14 @@ export function useInspectorKeys({
   steps,
   showKeys
 }: IInspectorKeysOptions): (event: KeyboardEvent<HTMLElement>) => void {
-  const { view, go, hidden } = session;
+  const { view, goTo, hiddenParts } = session;
   const { request } = cursor;
   const breaks = useMemo(
     () =>
-      hidden.has('breaks')
+      hiddenParts.has('breaks')
         ? []
         : view.breaks.map(cacheBreak => cacheBreak.request),
-    [view, hidden]
+    [view, hiddenParts]
   );
   /** The inspector whose search is to have the focus once its tab is drawn. */
   const searched = useRef<HTMLElement | null>(null);
@@ -61,7 +61,7 @@ export function useInspectorKeys({
   const goToBreak = (direction: 1 | -1) => {
     const to = nearestRequest(breaks, request, direction);
     if (to !== null) {
-      go({ request: to, against: null });
+      goTo({ request: to, against: null });
     }
   };
   return event => {
@@ -87,7 +87,7 @@ export function useInspectorKeys({
       case '/':
         if (!focusSearch(event.currentTarget)) {
           searched.current = event.currentTarget;
-          go({ tab: 'items' });
+          goTo({ tab: 'items' });
         }
         break;
       case '?':

@@ -33,8 +33,8 @@ interface IShownPartProps {
 
 /** Draws a part, or that it is hidden. */
 export function ShownPart({ part, otherwise, children }: IShownPartProps) {
-  const { hidden } = useInspectedSession();
-  if (!hidden.has(part)) {
+  const { hiddenParts } = useInspectedSession();
+  if (!hiddenParts.has(part)) {
     return children;
   }
   return otherwise === undefined ? <HiddenPartNote part={part} /> : otherwise;

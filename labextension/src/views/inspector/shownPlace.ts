@@ -144,7 +144,7 @@ export function useSameItem(
 export function useMovement(
   view: TimelineView,
   { change }: ISteppedPlace
-): IInspectedSession['go'] {
+): IInspectedSession['goTo'] {
   const follows = view.own;
   const last = view.requests.id.length - 1;
   return useMemo(

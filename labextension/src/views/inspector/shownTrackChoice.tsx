@@ -2,12 +2,16 @@
 import { memo } from 'react';
 import { useHost } from '../host';
 import { useInspectedSession } from './controls/inspection';
-import { STOP, TOOLBAR_KEYS, useListFocus } from './controls/listFocus';
+import {
+  STOP_ATTRIBUTE,
+  TOOLBAR_KEYS,
+  useListFocus
+} from './controls/listFocus';
 
 /** Draws the two choices; nothing where there is one track. */
 export const ShownTrackChoice = memo(function ShownTrackChoice() {
   const { words } = useHost();
-  const { whatIf, shown, recorded, go } = useInspectedSession();
+  const { whatIf, shownTrack, recordedTrack, goTo } = useInspectedSession();
   const toolbar = useListFocus(2, TOOLBAR_KEYS);
   if (whatIf === null) {
     return null;
@@ -23,17 +27,17 @@ export const ShownTrackChoice = memo(function ShownTrackChoice() {
         className="plm-Inspector-choice"
         role="toolbar"
         aria-label={words.__('The shown track')}
-        {...toolbar.list}
+        {...toolbar.handlers}
       >
         {choices.map(([name, isWhatIf], place) => (
           <button
             key={name}
             type="button"
-            aria-pressed={(shown !== recorded) === isWhatIf}
-            tabIndex={toolbar.tabIndex(place)}
-            {...STOP}
+            aria-pressed={(shownTrack !== recordedTrack) === isWhatIf}
+            tabIndex={toolbar.tabIndexOf(place)}
+            {...STOP_ATTRIBUTE}
             onClick={() => {
-              go({ what_if: isWhatIf });
+              goTo({ what_if: isWhatIf });
             }}
           >
             {name}

@@ -12,7 +12,7 @@ const TABS_WITH_GRID: readonly TabName[] = ['timeline', 'items'];
 /** Draws the buttons for what a tab shows; they stand before all else that has the focus. */
 export function SkipLinks({ tab }: { tab: TabName }) {
   const { words } = useHost();
-  const { item, card } = useInspection();
+  const { item, cardFocus } = useInspection();
   // In the Cost tab no item is chosen from anything.
   const hasCard = item !== null && tab !== 'cost';
   const skipTo =
@@ -37,7 +37,7 @@ export function SkipLinks({ tab }: { tab: TabName }) {
       {hasCard && (
         <OutlinedButton
           onClick={({ currentTarget }) => {
-            card.moveIntoCard(currentTarget);
+            cardFocus.moveIntoCard(currentTarget);
           }}
         >
           {words.__('Skip to the card')}

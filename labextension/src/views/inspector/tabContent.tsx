@@ -107,7 +107,7 @@ function DeferredCursor({ children }: { children: ReactNode }) {
 function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
   const { isExplained } = props;
   const { words } = useHost();
-  const { go } = useInspectedSession();
+  const { goTo } = useInspectedSession();
   return (
     <>
       <ShownPart part="tracks">
@@ -124,7 +124,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
           aria-label={words.__('What the pictures show')}
           title={words.__('What the pictures show')}
           onClick={() => {
-            go({ explained: !isExplained });
+            goTo({ explained: !isExplained });
           }}
         >
           ?

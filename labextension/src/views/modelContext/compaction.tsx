@@ -18,20 +18,20 @@ export function Compaction(props: {
   summary: string;
   state: CompactionState;
   /** The compaction's marker. */
-  mark: CompactionPart;
+  marker: CompactionPart;
   /** The id of the summary's message. */
   summaryId: string;
   decisions: readonly Decision[];
 }) {
-  const { summary, state, mark, summaryId, decisions } = props;
+  const { summary, state, marker, summaryId, decisions } = props;
   const { Markdown, words } = useHost();
   const isCompactionUndone = isSummaryUndone(decisions, summaryId);
-  const [what, more] = isCompactionUndone
+  const [title, detail] = isCompactionUndone
     ? [
         words.__('Undone'),
         words.__('the model sees again what this summary stood for')
       ]
-    : compactionText(state, mark, words);
+    : compactionTexts(state, marker, words);
   const summaryDecision = decisions.findLast(
     decision =>
       decision.action === 'summarise' &&
@@ -48,11 +48,11 @@ export function Compaction(props: {
         ].filter(text => text !== '');
   const head = (
     <span className="plm-Reduced-text">
-      <strong>{what}</strong>{' '}
+      <strong>{title}</strong>{' '}
       {summaryDecision !== undefined &&
         !isCompactionUndone &&
         sizeText(summaryDecision, words)}
-      {more}
+      {detail}
       {keptAndGrade.length > 0 && (
         <span className="plm-Compaction-kept"> {keptAndGrade.join('; ')}</span>
       )}
@@ -90,7 +90,7 @@ export function Compaction(props: {
                 'Show the newest turn that the summary stands for'
               )}
               onClick={() => {
-                coveredTurns.lookUnderneath(mark);
+                coveredTurns.lookUnderneath(marker);
               }}
             >
               {words.__('Look underneath')}
@@ -98,8 +98,8 @@ export function Compaction(props: {
           )}
           {!isCompactionUndone && (
             <ContextEditButtons
-              target={summaryId}
-              offered={[
+              targetId={summaryId}
+              offeredEdits={[
                 [
                   'restore',
                   words.__('Undo the compaction'),
@@ -115,12 +115,12 @@ export function Compaction(props: {
   );
 }
 
-/** Returns the text about a compaction and its reason. */
-export function compactionText(
+/** Returns the state of a compaction in a word or two, and a sentence with its reason. */
+export function compactionTexts(
   state: CompactionState,
-  mark: CompactionPart,
+  marker: CompactionPart,
   words: IWords
-): readonly [what: string, more: string] {
+): readonly [title: string, detail: string] {
   switch (state) {
     case 'running':
       return [
@@ -137,7 +137,7 @@ export function compactionText(
         words.__('Compacted'),
         words.__(
           'A summary of earlier messages, %1; all are kept',
-          compactionReason(mark, words)
+          compactionReason(marker, words)
         )
       ];
   }

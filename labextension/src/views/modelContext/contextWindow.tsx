@@ -20,26 +20,26 @@ import { useInspectorOpener } from '../actions/inspector';
 export function ContextWindow(props: {
   transcript: ITranscript;
   /** Whether its table stays open. */
-  pinned: boolean;
+  isPinned: boolean;
   onPin: (pinned: boolean) => void;
 }) {
-  const { transcript, pinned, onPin } = props;
+  const { transcript, isPinned, onPin } = props;
   const { words } = useHost();
   const [isHovered, setHovered] = useState(false);
-  const table = useId();
+  const tableId = useId();
   const compaction = useCompactionActions();
   const inspector = useInspectorOpener();
   const usage = windowUsage(transcript);
   if (usage === null) {
     return null;
   }
-  const price = costText(transcript.session, words);
+  const cost = costText(transcript.session, words);
   const { used, window } = usage;
-  const share =
+  const usageLabel =
     window > 0
       ? words.__('%1 / %2', shortCount(used), shortCount(window))
       : words.__('%1 tokens', shortCount(used));
-  const open = isHovered || pinned;
+  const isOpen = isHovered || isPinned;
   const close = () => {
     setHovered(false);
     onPin(false);
@@ -61,35 +61,35 @@ export function ContextWindow(props: {
           close();
         }
       }}
-      onKeyDown={onEscape(open ? close : null)}
+      onKeyDown={onEscape(isOpen ? close : null)}
     >
       <button
         type="button"
         className="plm-Panel-window"
-        aria-expanded={open}
-        aria-controls={open ? table : undefined}
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? tableId : undefined}
         aria-label={
           window > 0
             ? words.__(
                 'Context window: %1 of %2 tokens. Cost: %3. What it holds',
                 shortCount(used),
                 shortCount(window),
-                price
+                cost
               )
             : words.__(
                 'Context: %1 tokens, no limit. Cost: %2. What it holds',
                 shortCount(used),
-                price
+                cost
               )
         }
         onClick={() => {
-          onPin(!pinned);
+          onPin(!isPinned);
         }}
       >
-        <Gauge {...usage} label={`${share} · ${price}`} silent />
+        <Gauge {...usage} label={`${usageLabel} · ${cost}`} isDecorative />
       </button>
-      {open && (
-        <UsageTable usage={usage} id={table}>
+      {isOpen && (
+        <UsageTable usage={usage} id={tableId}>
           {compaction !== null && canCompact(transcript) && (
             <OutlinedButton
               onClick={() => {
@@ -136,15 +136,15 @@ function costText(session: SessionInfo | undefined, words: IWords): string {
       : unpriced > 0
         ? words.__('%1 and more', dollarsText(cost))
         : dollarsText(cost);
-  const withLimit =
+  const costAndLimit =
     usd === undefined
       ? knownCost
       : words.__('%1 of %2', knownCost, dollarsText(usd));
   return limit === undefined
-    ? withLimit
+    ? costAndLimit
     : words.__(
         '%1 · %2 of %3 tokens',
-        withLimit,
+        costAndLimit,
         shortCount(tokens),
         shortCount(limit)
       );
@@ -160,19 +160,19 @@ function UsageTable(props: {
   const { usage, id, children } = props;
   const { words } = useHost();
   const { compacted = false, kinds, reserve, used, window } = usage;
-  const names = kindNames(words);
+  const nameOfKind = kindNames(words);
   const kindRows = KINDS.flatMap((kind): WindowRow[] => {
     const tokens = kinds[kind] ?? 0;
-    return tokens > 0 ? [[kind, names[kind], tokens]] : [];
+    return tokens > 0 ? [[kind, nameOfKind[kind], tokens]] : [];
   });
-  const free = Math.max(0, window - used - reserve);
+  const freeTokens = Math.max(0, window - used - reserve);
   const rows: WindowRow[] = [
     ...kindRows,
     ...(kindRows.length > 0 ? [] : [['all', words.__('Used'), used] as const]),
     ...(window > 0
       ? [
           ['reserve', words.__('Kept for the answer'), reserve] as const,
-          ['free', words.__('Free'), free] as const
+          ['free', words.__('Free'), freeTokens] as const
         ]
       : [])
   ];
@@ -199,7 +199,7 @@ function UsageTable(props: {
               </th>
               <td>{count(tokens)}</td>
               {window > 0 && (
-                <td>{words.__('%1 %', percent(tokens / window))}</td>
+                <td>{words.__('%1 %', percentText(tokens / window))}</td>
               )}
             </tr>
           ))}
@@ -210,7 +210,7 @@ function UsageTable(props: {
   );
 }
 
-function percent(share: number): string {
+function percentText(share: number): string {
   const value = share * 100;
   return value > 0 && value < 0.1 ? '<0.1' : value.toFixed(value < 10 ? 1 : 0);
 }

@@ -13,12 +13,12 @@ import { decisionText } from './reductionNote';
 
 interface IContextEditProps {
   /** The id of the part or message. */
-  target: string;
+  targetId: string;
   decisions: readonly Decision[];
 }
 
 /** Draws the context edit in effect for a part, and the possible changes. */
-export function ContextEditNote({ target, decisions }: IContextEditProps) {
+export function ContextEditNote({ targetId, decisions }: IContextEditProps) {
   const { words } = useHost();
   const editor = useContextEditor();
   const {
@@ -28,17 +28,20 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
     editedId,
     reduction
   } = effectiveDecisions(decisions);
-  const inspectButton = <InspectButton target={{ item: target }} />;
+  const inspectButton = <InspectButton target={{ item: targetId }} />;
   if (edit !== null || byRule) {
-    const undoing = editToUndo(edit, words);
+    const undoEdit = editToUndo(edit, words);
     return (
       <p
         className={`plm-ContextEdit${edit === 'pin' ? '' : ' plm-Reduced'}`}
         data-edit={edit ?? 'rule'}
       >
         <span>{decision === null ? '' : decisionText(decision, words)}</span>
-        {undoing !== null && (
-          <ContextEditButtons target={editedId ?? target} offered={[undoing]} />
+        {undoEdit !== null && (
+          <ContextEditButtons
+            targetId={editedId ?? targetId}
+            offeredEdits={[undoEdit]}
+          />
         )}
         {inspectButton}
       </p>
@@ -50,8 +53,8 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   return (
     <p className="plm-ContextEdit">
       <ContextEditButtons
-        target={target}
-        offered={[
+        targetId={targetId}
+        offeredEdits={[
           [
             'pin',
             words.__('Pin'),
@@ -94,10 +97,10 @@ function editToUndo(
 }
 
 /** Draws the context edit in effect for text; changing it is left to the magic. */
-export function ContextEditState({ target, decisions }: IContextEditProps) {
+export function ContextEditState({ targetId, decisions }: IContextEditProps) {
   const { edit, isByRule: byRule } = effectiveDecisions(decisions);
   return edit === null && !byRule ? null : (
-    <ContextEditNote target={target} decisions={decisions} />
+    <ContextEditNote targetId={targetId} decisions={decisions} />
   );
 }
 
@@ -109,10 +112,10 @@ type OfferedEdit = readonly [
 
 /** Draws a button for each edit, and the error of the last one. */
 export function ContextEditButtons(props: {
-  target: string;
-  offered: readonly OfferedEdit[];
+  targetId: string;
+  offeredEdits: readonly OfferedEdit[];
 }) {
-  const { target, offered } = props;
+  const { targetId, offeredEdits } = props;
   const editor = useContextEditor();
   const [isWaiting, setWaiting] = useState(false);
   const [failure, setFailure] = useState('');
@@ -122,14 +125,14 @@ export function ContextEditButtons(props: {
   const onChoose = async (action: ContextEditAction) => {
     setWaiting(true);
     const problem = await editor
-      .edit(action, target)
+      .edit(action, targetId)
       .catch((error: unknown) => String(error));
     setFailure(problem);
     setWaiting(false);
   };
   return (
     <span className="plm-ContextEdit-buttons">
-      {offered.map(([action, name, title]) => (
+      {offeredEdits.map(([action, name, title]) => (
         <SmallButton
           key={action}
           title={title === '' ? undefined : title}

@@ -29,9 +29,9 @@ interface IGaugeProps {
   /** Tokens kept free for the answer, drawn at the bar's end. */
   reserve?: number;
   /** Whether the bar is decorative, since the surrounding text has its numbers. */
-  silent?: boolean;
+  isDecorative?: boolean;
   /** Whether the text beside the bar leaves the window's size out. */
-  brief?: boolean;
+  isBrief?: boolean;
 }
 
 /** Draws the bar and its number; without a limit only the number. */
@@ -41,8 +41,8 @@ export function Gauge({
   kinds,
   label,
   reserve = 0,
-  silent = false,
-  brief = false
+  isDecorative: isDecorative = false,
+  isBrief: isBrief = false
 }: IGaugeProps) {
   const { words } = useHost();
   if (window <= 0) {
@@ -62,7 +62,7 @@ export function Gauge({
     <span className="plm-Gauge">
       <span
         className="plm-Gauge-bar"
-        {...(silent
+        {...(isDecorative
           ? { 'aria-hidden': true }
           : {
               role: 'meter',
@@ -97,7 +97,7 @@ export function Gauge({
       </span>
       <span>
         {label ??
-          (brief
+          (isBrief
             ? words.__('%1%', percent)
             : words.__('%1% of %2', percent, shortCount(window)))}
       </span>

@@ -20,49 +20,49 @@ import { HeldRequestFields } from './heldRequestFields';
 import { NewSummary, OlderSummary } from './newSummary';
 
 /** Draws a held request; in a read-only view it says where to let it go. */
-export function HeldRequest({ held }: { held: ProposedRequest }) {
+export function HeldRequest({ request }: { request: ProposedRequest }) {
   const { words } = useHost();
   const actions = useHeldRequestActions();
-  const title = useId();
-  const fresh = held.items.filter(item => item.new);
+  const titleId = useId();
+  const newItems = request.items.filter(item => item.new);
   return (
     <div
       className="plm-Question plm-HeldRequest"
       role="group"
-      aria-labelledby={title}
-      data-ask={held.id}
+      aria-labelledby={titleId}
+      data-ask={request.id}
     >
-      <p className="plm-Question-title" id={title}>
-        {heldTitle(held, words)}
+      <p className="plm-Question-title" id={titleId}>
+        {heldTitle(request, words)}
       </p>
       <p className="plm-HeldRequest-cost">
-        <HeldRequestCost held={held} />
+        <HeldRequestCost request={request} />
       </p>
-      <p className="plm-Muted">{differenceText(held, words)}</p>
-      {furtherSentences(held, words).map(note => (
+      <p className="plm-Muted">{differenceText(request, words)}</p>
+      {furtherSentences(request, words).map(note => (
         <p key={note} className="plm-HeldRequest-note">
           {note}
         </p>
       ))}
-      {held.new_summary !== undefined && (
-        <NewSummary held={held} report={held.new_summary} />
+      {request.new_summary !== undefined && (
+        <NewSummary request={request} decision={request.new_summary} />
       )}
-      {held.older_summary !== undefined && (
-        <OlderSummary held={held} report={held.older_summary} />
+      {request.older_summary !== undefined && (
+        <OlderSummary request={request} decision={request.older_summary} />
       )}
-      {held.decisions.length > 0 && <Decisions held={held} />}
-      {fresh.length > 0 && (
+      {request.decisions.length > 0 && <Decisions request={request} />}
+      {newItems.length > 0 && (
         <Items
-          title={words.__('New in it: %1', count(fresh.length))}
-          hold={held.id}
-          items={fresh}
+          title={words.__('New in it: %1', count(newItems.length))}
+          heldId={request.id}
+          items={newItems}
         />
       )}
-      {held.items.length > fresh.length && (
+      {request.items.length > newItems.length && (
         <Items
-          title={words.__('All it holds: %1', count(itemCount(held)))}
-          hold={held.id}
-          items={held.items}
+          title={words.__('All it holds: %1', count(itemCount(request)))}
+          heldId={request.id}
+          items={request.items}
         />
       )}
       {actions === null ? (
@@ -70,7 +70,7 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
           {words.__('Let it go where the cell runs: 1 sends it, 3 stops.')}
         </p>
       ) : (
-        <Controls held={held} actions={actions} />
+        <Controls request={request} actions={actions} />
       )}
     </div>
   );
@@ -99,61 +99,66 @@ function itemCount({ items, items_left_out }: ProposedRequest): number {
   return items.length + items_left_out;
 }
 
-function differenceText(held: ProposedRequest, words: IWords): string {
-  const before = held.tokens_before;
-  if (before === undefined) {
-    return words.__('The first request to %1', held.model);
+function differenceText(request: ProposedRequest, words: IWords): string {
+  const tokensBefore = request.tokens_before;
+  if (tokensBefore === undefined) {
+    return words.__('The first request to %1', request.model);
   }
-  const change = held.tokens - before;
+  const change = request.tokens - tokensBefore;
   return change >= 0
     ? words.__('%1 tokens more than the request before', count(change))
     : words.__('%1 tokens fewer than the request before', count(-change));
 }
 
-/** Returns what else is to be known before it is let go. */
-function furtherSentences(held: ProposedRequest, words: IWords): string[] {
-  const sentences: readonly [isSaid: boolean, sentence: string][] = [
+/** Returns sentences about what else happens when the request is let go. */
+function furtherSentences(request: ProposedRequest, words: IWords): string[] {
+  const sentences: readonly [applies: boolean, sentence: string][] = [
     [
-      held.summary_first,
+      request.summary_first,
       words.__('A summary is requested first; that request is held, too.')
     ],
     [
-      !held.summary_first && !held.fits,
+      !request.summary_first && !request.fits,
       words.__(
         'It does not fit: %1 tokens do, so it is not sent.',
-        count(held.budget)
+        count(request.budget)
       )
     ],
     [
-      held.again,
+      request.again,
       words.__(
         'The provider refused the request before as too long, or no summary came of it: results are cut first.'
       )
     ],
-    [held.policy_problem !== '', held.policy_problem],
-    [held.last, words.__('The last step of its turn: no tool is offered.')],
-    [held.hooked, words.__('A hook may change its messages when it is sent.')],
-    [held.beside, words.__('A title or turn summary is requested with it.')],
+    [request.policy_problem !== '', request.policy_problem],
+    [request.last, words.__('The last step of its turn: no tool is offered.')],
     [
-      held.prunes_after,
+      request.hooked,
+      words.__('A hook may change its messages when it is sent.')
+    ],
+    [request.beside, words.__('A title or turn summary is requested with it.')],
+    [
+      request.prunes_after,
       words.__(
         'Its policy prunes when the turn has ended; in step mode, with the next request that is let go.'
       )
     ]
   ];
-  return sentences.flatMap(([isSaid, sentence]) => (isSaid ? [sentence] : []));
+  return sentences.flatMap(([applies, sentence]) =>
+    applies ? [sentence] : []
+  );
 }
 
-function Decisions({ held }: { held: ProposedRequest }) {
+function Decisions({ request }: { request: ProposedRequest }) {
   const { words } = useHost();
   return (
     <Disclosure
       className="plm-HeldRequest-list"
       open
-      head={words.__('Decided before it is sent: %1', held.decisions.length)}
+      head={words.__('Decided before it is sent: %1', request.decisions.length)}
     >
       <ul>
-        {held.decisions.map(({ id, rule, words: reason }) => (
+        {request.decisions.map(({ id, rule, words: reason }) => (
           <li key={id}>
             {reason === undefined || reason === '' ? rule : reason}
           </li>
@@ -164,22 +169,22 @@ function Decisions({ held }: { held: ProposedRequest }) {
 }
 
 function Items(props: {
-  hold: string;
+  heldId: string;
   title: string;
   items: readonly RequestItem[];
 }) {
-  const { hold, title, items } = props;
+  const { heldId, title, items } = props;
   const { words } = useHost();
   const editor = useContextEditor();
   const [failure, setFailure] = useState('');
-  const edit = (action: 'pin' | 'unpin' | 'exclude', part: string) => {
-    void editor?.edit(action, part, hold).then(setFailure);
+  const edit = (action: 'pin' | 'unpin' | 'exclude', partId: string) => {
+    void editor?.edit(action, partId, heldId).then(setFailure);
   };
   return (
     <Disclosure className="plm-HeldRequest-list" head={title}>
       <ul>
         {items.map((item, index) => {
-          const { kind, part_id: part, pinned, state, tokens } = item;
+          const { kind, part_id: partId, pinned, state, tokens } = item;
           const label = `${item.name} ${item.words}`.trim();
           return (
             <li key={index} className="plm-HeldRequest-item" data-kind={kind}>
@@ -190,7 +195,7 @@ function Items(props: {
                   {[kind, ...(state === 'whole' ? [] : [state])].join(', ')}
                 </span>
               </span>
-              {editor !== null && part !== undefined && (
+              {editor !== null && partId !== undefined && (
                 <span className="plm-HeldRequest-edits">
                   <LinkButton
                     aria-label={
@@ -199,7 +204,7 @@ function Items(props: {
                         : words.__('Pin %1', label)
                     }
                     onClick={() => {
-                      edit(pinned ? 'unpin' : 'pin', part);
+                      edit(pinned ? 'unpin' : 'pin', partId);
                     }}
                   >
                     {pinned ? words.__('Unpin') : words.__('Pin')}
@@ -207,7 +212,7 @@ function Items(props: {
                   <LinkButton
                     aria-label={words.__('Exclude %1', label)}
                     onClick={() => {
-                      edit('exclude', part);
+                      edit('exclude', partId);
                     }}
                   >
                     {words.__('Exclude')}
@@ -224,17 +229,17 @@ function Items(props: {
 }
 
 function Controls(props: {
-  held: ProposedRequest;
+  request: ProposedRequest;
   actions: IHeldRequestActions;
 }) {
-  const { held, actions } = props;
+  const { request, actions } = props;
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   const [isDone, setDone] = useState(false);
   const actionOfKey = {
     '1': () => {
       setDone(true);
-      actions.release(held.id);
+      actions.release(request.id);
     },
     '3': () => {
       setDone(true);
@@ -255,7 +260,7 @@ function Controls(props: {
   };
   return (
     <div onKeyDown={onKeyDown}>
-      <HeldRequestFields held={held} actions={actions} />
+      <HeldRequestFields request={request} actions={actions} />
       <div className="plm-Answers">
         <OutlinedButton
           data-main

@@ -8,33 +8,33 @@ import { useHost } from '../host';
 const SECOND_MS = 1000;
 
 /** Draws the cost, and how long the provider keeps the prompt; it counts down. */
-export function HeldRequestCost({ held }: { held: ProposedRequest }) {
+export function HeldRequestCost({ request }: { request: ProposedRequest }) {
   const { words } = useHost();
-  const { cache, cost, cost_cold: cold, now: proposedAt } = held;
+  const { cache, cost, cost_cold: coldCost, now: proposedAt } = request;
   const now = useNow(SECOND_MS);
   // The clocks of kernel and page may differ, so that the time since the proposal arrived is counted.
-  const [arrived, setArrived] = useState({ of: proposedAt, at: now });
-  if (arrived.of !== proposedAt) {
-    setArrived({ of: proposedAt, at: now });
+  const [arrival, setArrival] = useState({ proposedAt: proposedAt, at: now });
+  if (arrival.proposedAt !== proposedAt) {
+    setArrival({ proposedAt: proposedAt, at: now });
   }
   const price =
     cost === undefined ? words.__('price unknown') : dollarsText(cost);
-  const passed = proposedAt + now - arrived.at;
+  const kernelNow = proposedAt + now - arrival.at;
   const { cold_at: coldAt } = cache;
   if (cache.tokens === 0) {
     return <>{words.__('%1, nothing read from cache', price)}</>;
   }
-  if (coldAt !== undefined && passed >= coldAt) {
-    const coldPrice = cold === undefined ? price : dollarsText(cold);
+  if (coldAt !== undefined && kernelNow >= coldAt) {
+    const coldPrice = coldCost === undefined ? price : dollarsText(coldCost);
     return <>{words.__('%1: the cache is cold by now', coldPrice)}</>;
   }
   return (
     <>
       {words.__('%1: %2 tokens read from cache', price, count(cache.tokens))}
-      <Cooling cache={cache} now={passed} />
-      {cold !== undefined &&
-        cold !== cost &&
-        ` ${words.__('(%1 without it)', dollarsText(cold))}`}
+      <Cooling cache={cache} now={kernelNow} />
+      {coldCost !== undefined &&
+        coldCost !== cost &&
+        ` ${words.__('(%1 without it)', dollarsText(coldCost))}`}
     </>
   );
 }

@@ -6,12 +6,12 @@ import { useHost } from '../host';
 
 /** Draws a field for each number; Enter, or leaving it, makes a new proposal. */
 export function HeldRequestFields(props: {
-  held: ProposedRequest;
+  request: ProposedRequest;
   actions: IHeldRequestActions;
 }) {
-  const { held, actions } = props;
+  const { request, actions } = props;
   const { words } = useHost();
-  const { limit_tokens: tokens, limit_usd: usd, numbers } = held;
+  const { limit_tokens: limitTokens, limit_usd: limitUsd, numbers } = request;
   return (
     <div className="plm-HeldRequest-numbers">
       {numbers.map(({ meaning, name, value }) => (
@@ -20,29 +20,29 @@ export function HeldRequestFields(props: {
           label={name}
           meaning={meaning}
           value={String(value)}
-          onChange={async typed =>
-            Number.isFinite(Number(typed))
-              ? actions.changeNumber(held.id, name, Number(typed))
+          onChange={async text =>
+            Number.isFinite(Number(text))
+              ? actions.changeNumber(request.id, name, Number(text))
               : words.__('Write a number such as %1.', value)
           }
         />
       ))}
       <ValueField
-        key={`limit ${usd ?? ''}`}
+        key={`limit ${limitUsd ?? ''}`}
         label={words.__('spending limit in USD')}
         meaning={words.__(
           'Of the whole session; checked when the request is sent. Empty: no limit'
         )}
-        value={usd === undefined ? '' : String(usd)}
-        empty={words.__('none')}
-        onChange={async typed => {
-          const amount = Number(typed);
-          if (typed !== '' && !(Number.isFinite(amount) && amount > 0)) {
+        value={limitUsd === undefined ? '' : String(limitUsd)}
+        emptyMeaning={words.__('none')}
+        onChange={async text => {
+          const amount = Number(text);
+          if (text !== '' && !(Number.isFinite(amount) && amount > 0)) {
             return words.__('Write an amount such as 2.50, or nothing.');
           }
           return actions.changeLimit(
-            typed === '' ? undefined : amount,
-            tokens ?? undefined
+            text === '' ? undefined : amount,
+            limitTokens ?? undefined
           );
         }}
       />
@@ -52,21 +52,21 @@ export function HeldRequestFields(props: {
 
 function ValueField(props: {
   /** The meaning of an empty field; without one, an emptied field gets its value back. */
-  empty?: string;
+  emptyMeaning?: string;
   label: string;
   meaning: string;
   value: string;
   /** Changes the value; resolves to an error sentence, or an empty string. */
-  onChange: (typed: string) => Promise<string>;
+  onChange: (text: string) => Promise<string>;
 }) {
-  const { empty, label, meaning, onChange, value } = props;
-  const [typed, setTyped] = useState(value);
+  const { emptyMeaning, label, meaning, onChange, value } = props;
+  const [typed, setText] = useState(value);
   const [failure, setFailure] = useState('');
-  const field = useId();
-  const change = () => {
+  const fieldId = useId();
+  const submit = () => {
     const trimmed = typed.trim();
-    if (trimmed === value || (trimmed === '' && empty === undefined)) {
-      setTyped(value);
+    if (trimmed === value || (trimmed === '' && emptyMeaning === undefined)) {
+      setText(value);
       setFailure('');
     } else {
       void onChange(trimmed).then(setFailure);
@@ -77,24 +77,24 @@ function ValueField(props: {
       className="plm-HeldRequest-number"
       onSubmit={event => {
         event.preventDefault();
-        change();
+        submit();
       }}
     >
-      <label htmlFor={field} title={meaning}>
+      <label htmlFor={fieldId} title={meaning}>
         {label}
       </label>
       <input
-        id={field}
+        id={fieldId}
         className="plm-Field"
         inputMode="decimal"
-        placeholder={empty}
+        placeholder={emptyMeaning}
         value={typed}
         aria-description={meaning}
         aria-invalid={failure !== ''}
         onChange={event => {
-          setTyped(event.target.value);
+          setText(event.target.value);
         }}
-        onBlur={change}
+        onBlur={submit}
         onKeyDown={event => {
           event.stopPropagation();
         }}

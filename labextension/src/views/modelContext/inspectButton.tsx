@@ -9,15 +9,15 @@ import { useHost } from '../host';
 export function InspectButton(props: {
   target: IInspectorTarget;
   /** Whether it is drawn as a link, among numbers. */
-  quiet?: boolean;
+  isLink?: boolean;
 }) {
-  const { target, quiet = false } = props;
+  const { target, isLink: isLink = false } = props;
   const { words } = useHost();
   const inspector = useInspectorOpener();
   return inspector === null ? null : (
     <button
       type="button"
-      className={quiet ? 'plm-Link' : 'plm-Button plm-Button-small'}
+      className={isLink ? 'plm-Link' : 'plm-Button plm-Button-small'}
       title={words.__('Show it in the context inspector')}
       onClick={() => {
         inspector.inspect(target);

@@ -13,62 +13,62 @@ import { decisionText } from './reductionNote';
 import { SummaryGrade } from './summaryGrade';
 
 /** Draws what the summary keeps and loses; before anything is sent it can be put aside, or its compaction undone. */
-export function NewSummary({ held, report }: IHeldSummaryProps) {
+export function NewSummary({ request, decision }: IHeldSummaryProps) {
   const { words } = useHost();
   const editor = useContextEditor();
   const actions = useHeldRequestActions();
-  const summary = report.message_id;
+  const summaryId = decision.message_id;
   return (
     <GradedSummary
       name={words.__('The new summary')}
       note={words.__('It would be the first to use a new summary.')}
-      report={report}
-      ways={[
+      decision={decision}
+      summaryActions={[
         {
           name: words.__('Ask for another summary'),
-          about: words.__(
+          description: words.__(
             'The summary is put aside and stays in the log with its cost; the request for the other is held, too.'
           ),
-          choose: actions && (() => actions.askForAnotherSummary(held.id))
+          choose: actions && (() => actions.askForAnotherSummary(request.id))
         },
         {
           name: words.__('Keep the older context instead'),
-          about: words.__(
+          description: words.__(
             'The compaction is undone, and nothing is compacted by itself until the next prompt.'
           ),
           choose:
-            editor === null || summary === undefined
+            editor === null || summaryId === undefined
               ? null
-              : () => editor.edit('restore', summary, held.id)
+              : () => editor.edit('restore', summaryId, request.id)
         }
       ]}
     />
   );
 }
 
-/** Draws what the summary kept that was put aside, to be compared with the new one; it can be taken back. */
-export function OlderSummary({ held, report }: IHeldSummaryProps) {
+/** Draws the grade of the summary that was put aside, to be compared with the new one; it can be taken back. */
+export function OlderSummary({ request, decision }: IHeldSummaryProps) {
   const { words } = useHost();
   const actions = useHeldRequestActions();
-  const isRequested = held.purpose === 'compaction';
+  const isRequested = request.purpose === 'compaction';
   return (
     <GradedSummary
       name={words.__('The summary that was put aside')}
       note={
-        held.new_summary === undefined && !isRequested
+        request.new_summary === undefined && !isRequested
           ? words.__('You put a summary aside.')
           : words.__('You put a summary aside for it.')
       }
-      report={report}
-      ways={[
+      decision={decision}
+      summaryActions={[
         {
           name: words.__('Use this summary'),
-          about: isRequested
+          description: isRequested
             ? words.__('The other one is not requested.')
             : words.__(
                 'It stands in the place of what it covers, and a newer one is put aside.'
               ),
-          choose: actions && (() => actions.useOlderSummary(held.id))
+          choose: actions && (() => actions.useOlderSummary(request.id))
         }
       ]}
     />
@@ -76,14 +76,14 @@ export function OlderSummary({ held, report }: IHeldSummaryProps) {
 }
 
 interface IHeldSummaryProps {
-  held: ProposedRequest;
-  report: Decision;
+  request: ProposedRequest;
+  decision: Decision;
 }
 
 /** An action on a summary, offered by a button. */
-interface ISummaryWay {
+interface ISummaryAction {
   name: string;
-  about: string;
+  description: string;
   /** Resolves to an error sentence, or an empty string; null where it is not offered. */
   choose: (() => Promise<string>) | null;
 }
@@ -91,29 +91,34 @@ interface ISummaryWay {
 interface IGradedSummaryProps {
   name: string;
   note: string;
-  report: Decision;
-  ways: readonly ISummaryWay[];
+  decision: Decision;
+  summaryActions: readonly ISummaryAction[];
 }
 
 /** Draws a summary's grade, and below it what can be done about it. */
-function GradedSummary({ name, note, report, ways }: IGradedSummaryProps) {
+function GradedSummary({
+  name,
+  note,
+  decision,
+  summaryActions
+}: IGradedSummaryProps) {
   const { words } = useHost();
   const [isChosen, setChosen] = useState(false);
   const [failure, setFailure] = useState('');
   return (
     <div className="plm-HeldRequest-summary" role="group" aria-label={name}>
       <p className="plm-HeldRequest-note">
-        {note} <bdi>{decisionText(report, words)}</bdi>
+        {note} <bdi>{decisionText(decision, words)}</bdi>
       </p>
-      <SummaryGrade decision={report} />
+      <SummaryGrade decision={decision} />
       <p className="plm-HeldRequest-ways">
-        {ways.map(
-          ({ about, choose, name: label }) =>
+        {summaryActions.map(
+          ({ description, choose, name: label }) =>
             choose !== null && (
               <LinkButton
                 key={label}
                 disabled={isChosen}
-                aria-description={about}
+                aria-description={description}
                 onClick={() => {
                   setChosen(true);
                   void choose().then(problem => {

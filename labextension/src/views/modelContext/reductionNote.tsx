@@ -27,21 +27,21 @@ export function decisionText(decision: Decision, words: IWords): string {
 
 function decisionTextOfOldLog(decision: Decision, words: IWords): string {
   const { action, rule } = decision;
-  const before = count(decision.tokens_before);
-  const after = count(decision.tokens_after);
+  const tokensBefore = count(decision.tokens_before);
+  const tokensAfter = count(decision.tokens_after);
   switch (action) {
     case 'truncate':
       return words.__(
         'Truncated for the model: %1 → %2 tokens, by rule %3; the whole text is kept',
-        before,
-        after,
+        tokensBefore,
+        tokensAfter,
         rule
       );
     case 'clear':
       return words.__(
         'Cleared for the model: %1 → %2 tokens, by rule %3; the whole text is kept',
-        before,
-        after,
+        tokensBefore,
+        tokensAfter,
         rule
       );
     case 'pin':

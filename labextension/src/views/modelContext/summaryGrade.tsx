@@ -8,11 +8,11 @@ import { count } from '../../state/text/numberFormat';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 
-/** Draws the list by kind; nothing where the log holds no grade, or nothing was lost. */
+/** Draws the names that a summary does not keep, by kind; nothing where the log holds no grade, or nothing was lost. */
 export function SummaryGrade({ decision }: { decision: Decision }) {
   const { words } = useHost();
-  const lost = gradeOf(decision).filter(graded => graded.lostCount > 0);
-  if (lost.length === 0) {
+  const lossyKinds = gradeOf(decision).filter(graded => graded.lostCount > 0);
+  if (lossyKinds.length === 0) {
     return null;
   }
   return (
@@ -20,11 +20,11 @@ export function SummaryGrade({ decision }: { decision: Decision }) {
       className="plm-SummaryGrade"
       head={words.__(
         'What it does not keep: %1 names',
-        count(lost.reduce((sum, graded) => sum + graded.lostCount, 0))
+        count(lossyKinds.reduce((sum, graded) => sum + graded.lostCount, 0))
       )}
     >
       <dl>
-        {lost.map(graded => (
+        {lossyKinds.map(graded => (
           <div key={graded.kind}>
             <dt>{kindText(graded, words)}</dt>
             <dd>
@@ -65,7 +65,7 @@ function GradedNames({
   kind: IGradedKind;
 }) {
   const { words } = useHost();
-  const more = lost - names.length;
+  const moreCount = lost - names.length;
   return (
     <ul>
       {names.map((name, index) => (
@@ -79,7 +79,7 @@ function GradedNames({
           )}
         </li>
       ))}
-      {more > 0 && <li>{words.__('and %1 more', count(more))}</li>}
+      {moreCount > 0 && <li>{words.__('and %1 more', count(moreCount))}</li>}
     </ul>
   );
 }

@@ -12,7 +12,7 @@ export const ANSWERS: readonly Answer[] = [
   'project'
 ];
 
-interface IKey {
+interface IKeyPress {
   key: string;
   ctrlKey: boolean;
   metaKey: boolean;
@@ -25,20 +25,20 @@ export function digitOf({
   ctrlKey,
   metaKey,
   altKey
-}: IKey): number | null {
+}: IKeyPress): number | null {
   return !ctrlKey && !metaKey && !altKey && /^[1-9]$/.test(key)
     ? Number(key)
     : null;
 }
 
 /** Returns the answer for a key without modifiers; otherwise null. */
-export function answerOfKey(event: IKey): Answer | null {
+export function answerOfKey(event: IKeyPress): Answer | null {
   return ANSWERS[(digitOf(event) ?? 0) - 1] ?? null;
 }
 
 /** Returns the button that a key presses, among those in an element or of one question in it; null if there is none. */
 export function buttonOfKey(
-  event: IKey,
+  event: IKeyPress,
   container: ParentNode | null
 ): HTMLButtonElement | null {
   const digit = digitOf(event);

@@ -5,10 +5,11 @@ import { usePictureLoader } from '../actions/pictures';
 import { unlessGone } from '../dom/effects';
 import { useHost } from '../host';
 
-/** Images that cannot contain code, which excludes SVG. */
-const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
+/** Matches images that cannot contain code, which excludes SVG. */
+const PICTURE_URL =
+  /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 
-/** A large image is stored as a blob; the kernel sends a smaller version. */
+/** Matches a large image that is stored as a blob; the kernel sends a smaller version. */
 const BLOB_URL = /^blob:[0-9a-f]{64}$/;
 
 /** Draws the files of a tool's output. */
@@ -54,7 +55,7 @@ export function AttachmentView({ file }: { file: Attachment | FilePart }) {
   const { words } = useHost();
   const name = file.filename ?? file.mime;
   const url = useLoadedUrl(file);
-  if (PICTURE.test(url)) {
+  if (PICTURE_URL.test(url)) {
     return (
       <img
         className="plm-Picture"

@@ -15,14 +15,14 @@ export const ProposedFixProvider = ProposedFixContext.Provider;
 interface ICodeActionsProps {
   code: string;
   /** The id of the part with the listing. */
-  part: string;
+  partId: string;
 }
 
 /** Draws the buttons for a listing; nothing where no action is offered. */
-export function CodeActions({ code, part }: ICodeActionsProps) {
+export function CodeActions({ code, partId }: ICodeActionsProps) {
   const { copy, words } = useHost();
   const cells = useCellActions();
-  const proposed = useContext(ProposedFixContext);
+  const proposedFix = useContext(ProposedFixContext);
   const [result, setResult] = useState('');
   const [isWaiting, setWaiting] = useState(false);
   const [isReplaced, setReplaced] = useState(false);
@@ -30,8 +30,10 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
     return null;
   }
   const fix =
-    cells !== null && proposed?.partId === part && proposed.code === code
-      ? proposed
+    cells !== null &&
+    proposedFix?.partId === partId &&
+    proposedFix.code === code
+      ? proposedFix
       : null;
   /** Performs one action at a time, and shows its error or its success. */
   const perform = (action: () => Promise<string>, success: string) => {
@@ -50,14 +52,14 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
   const actionButton = (
     label: string,
     title: string,
-    press: () => void,
+    onPress: () => void,
     isMain = false
   ) => (
     <SmallButton
       data-main={isMain || undefined}
       aria-disabled={isWaiting}
       title={title}
-      onClick={press}
+      onClick={onPress}
     >
       {label}
     </SmallButton>

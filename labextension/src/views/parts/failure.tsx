@@ -22,9 +22,9 @@ interface IFailureProps {
 export function Failure(props: IFailureProps) {
   const { error, attempts = 1, canRetry = false } = props;
   const { words } = useHost();
-  const turn = useTurnActionsIfOffered();
+  const turnActions = useTurnActionsIfOffered();
   const isStopped = error.type === 'aborted';
-  const offersRetry = canRetry && turn !== null && isRetryable(error);
+  const offersRetry = canRetry && turnActions !== null && isRetryable(error);
   const text = errorWords(error.message, offersRetry);
   const advice =
     offersRetry || advisesOtherModel(text) ? '' : adviceFor(error, words);
@@ -45,28 +45,28 @@ export function Failure(props: IFailureProps) {
         )}
         {advice !== '' && <span className="plm-Failure-advice"> {advice}</span>}
       </span>
-      {offersRetry && <RetryButton turn={turn} />}
+      {offersRetry && <RetryButton turnActions={turnActions} />}
     </div>
   );
 }
 
 /** Draws a button that sends the same request again. */
-function RetryButton({ turn }: { turn: ITurnActions }) {
+function RetryButton({ turnActions }: { turnActions: ITurnActions }) {
   const { words } = useHost();
-  const [sent, setSent] = useState(false);
+  const [isSent, setSent] = useState(false);
   const [problem, setProblem] = useState('');
   return (
     <>
       <OutlinedButton
         className="plm-RetryButton"
-        disabled={sent}
+        disabled={isSent}
         title={words.__(
           'Send the same request again. What was said and done before it stays.'
         )}
         onClick={() => {
           setSent(true);
           setProblem('');
-          void turn.retry().then(failureText => {
+          void turnActions.retry().then(failureText => {
             setSent(false);
             setProblem(failureText);
           });
@@ -84,7 +84,7 @@ function RetryButton({ turn }: { turn: ITurnActions }) {
 }
 
 /** Draws a note that the answer above was stopped. */
-export function StoppedNotice({ words: text }: { words: string }) {
+export function StoppedNotice({ text }: { text: string }) {
   return (
     <div className="plm-Failure" role="note" data-state="stopped">
       <StatusIcon state="stopped" />

@@ -14,7 +14,7 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
       head={
         <span>
           {words._n('%1 file changed', '%1 files changed', changes.length)}{' '}
-          <LineNumbers {...totals(changes)} />
+          <LineNumbers {...lineTotals(changes)} />
         </span>
       }
     >
@@ -60,7 +60,7 @@ export function FileChange(props: {
   );
 }
 
-function totals(changes: readonly FileDiff[]) {
+function lineTotals(changes: readonly FileDiff[]) {
   return {
     additions: changes.reduce((sum, change) => sum + change.additions, 0),
     deletions: changes.reduce((sum, change) => sum + change.deletions, 0)

@@ -25,111 +25,115 @@ import { CodeActions } from './codeActions';
 
 interface IMarkdownTextProps {
   text: string;
-  live: boolean;
-  /** The id of the answer's part that it is; then there are buttons below its listings. */
-  part?: string;
+  isLive: boolean;
+  /** The id of the text's part in an answer; with it, there are buttons below listings. */
+  partId?: string;
 }
 
 /** Draws Markdown that may still grow. */
-export function MarkdownText({ text, live, part }: IMarkdownTextProps) {
+export function MarkdownText({ text, isLive, partId }: IMarkdownTextProps) {
   // A high surrogate at the end waits for its other half while the text grows.
   const { closedBlocks: closed, openBlock: open } = useBlocks(
-    withoutLoneSurrogates(live ? withoutOpenSurrogate(text) : text)
+    withoutLoneSurrogates(isLive ? withoutOpenSurrogate(text) : text)
   );
-  const all = open.trim() === '' ? closed : [...closed, open];
+  const blocks = open.trim() === '' ? closed : [...closed, open];
   return (
-    <div className="plm-Text" data-live={live} data-line={part}>
-      {paragraphGroups(all).map(({ first, pieces, continues }) => (
-        <div
-          key={first}
-          className="plm-Block"
-          dir="auto"
-          data-joined={pieces.length > 1}
-          data-continues={continues}
-        >
-          {pieces.map((piece, index) => (
-            <Block
-              key={index}
-              text={piece}
-              live={live && first + index >= closed.length}
-              part={part}
-            />
-          ))}
-        </div>
-      ))}
+    <div className="plm-Text" data-live={isLive} data-line={partId}>
+      {paragraphGroups(blocks).map(
+        ({ firstIndex, pieces, continuesParagraph }) => (
+          <div
+            key={firstIndex}
+            className="plm-Block"
+            dir="auto"
+            data-joined={pieces.length > 1}
+            data-continues={continuesParagraph}
+          >
+            {pieces.map((piece, index) => (
+              <Block
+                key={index}
+                text={piece}
+                isLive={isLive && firstIndex + index >= closed.length}
+                partId={partId}
+              />
+            ))}
+          </div>
+        )
+      )}
     </div>
   );
 }
 
-/** Groups the pieces of one paragraph, with the number of the first. */
-function paragraphGroups(all: readonly string[]): IGroup[] {
+/** Returns the pieces of text by paragraph. */
+function paragraphGroups(blocks: readonly string[]): IGroup[] {
   const groups: IGroup[] = [];
-  let length = 0;
-  all.forEach((piece, index) => {
-    const last = groups.at(-1);
-    const continues =
-      last !== undefined && all[index - 1]?.endsWith('\n') === false;
-    if (continues && length < GROUP_CHARS) {
-      last.pieces.push(piece);
-      length += piece.length;
+  let groupLength = 0;
+  blocks.forEach((piece, index) => {
+    const lastGroup = groups.at(-1);
+    const continuesParagraph =
+      lastGroup !== undefined && blocks[index - 1]?.endsWith('\n') === false;
+    if (continuesParagraph && groupLength < MAX_GROUP_CHARS) {
+      lastGroup.pieces.push(piece);
+      groupLength += piece.length;
     } else {
-      groups.push({ first: index, pieces: [piece], continues });
-      length = piece.length;
+      groups.push({ firstIndex: index, pieces: [piece], continuesParagraph });
+      groupLength = piece.length;
     }
   });
   return groups;
 }
 
 interface IGroup {
-  /** The number of the first piece. */
-  first: number;
+  /** The index of the first piece. */
+  firstIndex: number;
   pieces: string[];
   /** Whether it begins in the middle of a paragraph. */
-  continues: boolean;
+  continuesParagraph: boolean;
 }
 
 /** A growing paragraph is laid out as a whole, so a huge one is split into several. */
-const GROUP_CHARS = 5_000;
+const MAX_GROUP_CHARS = 5_000;
 
 interface IBlockProps {
   text: string;
   /** Whether it may still grow. */
-  live: boolean;
-  part: string | undefined;
+  isLive: boolean;
+  partId: string | undefined;
 }
 
 /** Draws a block: the open one becomes a closed one without being drawn anew. */
-const Block = memo(function Block({ text, live, part }: IBlockProps) {
+const Block = memo(function Block({ text, isLive, partId }: IBlockProps) {
   const trimmed = text.replace(/\n+$/, '');
   const code =
-    live && trimmed.length > LONG_CODE_CHARS ? unfinishedCode(trimmed) : null;
+    isLive && trimmed.length > MAX_COLOURED_CHARS
+      ? unfinishedCode(trimmed)
+      : null;
   if (code !== null) {
     return <pre className="plm-Listing">{code}</pre>;
   }
-  const pieces = live ? [trimmed] : splitAtListings(trimmed);
+  const pieces = isLive ? [trimmed] : splitAtListings(trimmed);
   return pieces.map((piece, index) => (
-    <CopyableBlock key={index} text={piece} live={live} part={part} />
+    <CopyableBlock key={index} text={piece} isLive={isLive} partId={partId} />
   ));
 });
 
-/** Draws a listing or other Markdown; what is written to its end has buttons that copy its code and its table. */
-function CopyableBlock({ text, live, part }: IBlockProps) {
+/** Draws a listing or other Markdown; once it is complete, with buttons that copy its code and its table. */
+function CopyableBlock({ text, isLive, partId }: IBlockProps) {
   const { Code, Markdown, words } = useHost();
   const listing = wholeListing(text);
   if (listing !== null) {
     const code = <Code text={listing.code} language={listing.language} />;
-    return !live && part !== undefined && mayBePython(listing) ? (
+    return !isLive && partId !== undefined && mayBePython(listing) ? (
       <>
         {code}
-        <CodeActions code={listing.code} part={part} />
+        <CodeActions code={listing.code} partId={partId} />
       </>
     ) : (
-      <Copyable copies={live ? [] : codeCopies([listing.code], words)}>
+      <Copyable copies={isLive ? [] : codeCopies([listing.code], words)}>
         {code}
       </Copyable>
     );
   }
-  if (text.startsWith(REHEARSES)) {
+  if (text.startsWith(REHEARSAL_START)) {
     return (
       <Disclosure
         className="plm-ModelNotice"
@@ -146,7 +150,7 @@ function CopyableBlock({ text, live, part }: IBlockProps) {
   return text.trim() === '' ? null : (
     <Copyable
       copies={
-        live
+        isLive
           ? []
           : [
               ...codeCopies(listingsInside(text), words),
@@ -160,7 +164,7 @@ function CopyableBlock({ text, live, part }: IBlockProps) {
 }
 
 /** How the rehearsal model begins its first answer; drawn as one line, which opens to the whole. */
-const REHEARSES = '*No language model is configured, ';
+const REHEARSAL_START = '*No language model is configured, ';
 
 /** Returns a paragraph without its signs of emphasis and code. */
 function plainParagraph(text: string): string {
@@ -200,7 +204,7 @@ function tableCopies(text: string, words: IWords) {
 }
 
 /** A longer listing is coloured only when it is complete. */
-const LONG_CODE_CHARS = 1_000;
+const MAX_COLOURED_CHARS = 1_000;
 
 /** Returns the code of a fence that is still open; otherwise null. */
 function unfinishedCode(text: string): string | null {
@@ -209,10 +213,10 @@ function unfinishedCode(text: string): string | null {
 }
 
 function useBlocks(text: string): IMarkdownBlocks {
-  const [known, setKnown] = useState(NO_BLOCKS);
-  const now = markdownBlocks(text, known);
-  if (now !== known) {
-    setKnown(now);
+  const [blocks, setBlocks] = useState(NO_BLOCKS);
+  const newBlocks = markdownBlocks(text, blocks);
+  if (newBlocks !== blocks) {
+    setBlocks(newBlocks);
   }
-  return now;
+  return newBlocks;
 }

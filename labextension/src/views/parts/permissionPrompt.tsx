@@ -17,7 +17,7 @@ import { RejectionForm } from '../controls/rejectionForm';
 import { useHost, type IWords } from '../host';
 
 /** Questions about the session or the project as a whole, for which a rejection needs no reason. */
-const ABOUT_ALL: readonly string[] = ['budget', 'doom_loop', 'moved'];
+const GENERAL_PERMISSIONS: readonly string[] = ['budget', 'doom_loop', 'moved'];
 
 /** Returns the replies that a question offers: no “always” for a limit, no project for a repeated call. */
 function offeredReplies(ask: Ask): readonly Answer[] {
@@ -35,20 +35,20 @@ export function PermissionPrompt(props: {
   /** What stands below its title. */
   children?: ReactNode;
   /** Whether the call's input is shown above. */
-  above?: boolean;
+  isInputAbove?: boolean;
 }) {
-  const { ask, above = false, children } = props;
+  const { ask, isInputAbove = false, children } = props;
   const { words } = useHost();
   const actions = useAnswerActions();
   const diff = ask.diff ?? '';
-  const changed = ask.changed ?? '';
+  const inputChange = ask.changed ?? '';
   const warnings = ask.warnings ?? [];
-  const title = above ? promptTitle(ask, words) : ask.title;
+  const title = isInputAbove ? promptTitle(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
       <p className="plm-Question-title">{visibleText(title)}</p>
       {children}
-      {changed !== '' && <Diff text={changed} />}
+      {inputChange !== '' && <Diff text={inputChange} />}
       {diff !== '' && <Diff text={diff} />}
       {warnings.length > 0 && (
         <ul
@@ -87,29 +87,29 @@ function PermissionButtons(props: { ask: Ask; actions: IAnswerActions }) {
   const { ask, actions } = props;
   const { words } = useHost();
   const [reply, setReply] = useState<Answer | null>(null);
-  const [rejecting, setRejecting] = useState(false);
+  const [isRejecting, setRejecting] = useState(false);
 
   const elementRef = useRef<HTMLDivElement>(null);
   const [isSeen, showEnd] = useEndsSeen(elementRef);
   const hintId = useId();
 
-  const isAboutAll = ABOUT_ALL.includes(ask.permission);
-  const isOpen = (answer: Answer) => isSeen || answer === 'reject';
+  const isAboutAll = GENERAL_PERMISSIONS.includes(ask.permission);
+  const canChoose = (answer: Answer) => isSeen || answer === 'reject';
   const choose = (answer: Answer, feedback?: string) => {
     if (answer === 'reject' && feedback === undefined && !isAboutAll) {
       setRejecting(true);
       return;
     }
     setReply(answer);
-    const words = feedback === '' ? undefined : feedback;
+    const reason = feedback === '' ? undefined : feedback;
     if (answer === 'project') {
-      actions.reply(ask.id, 'always', words, 'project');
+      actions.reply(ask.id, 'always', reason, 'project');
     } else {
-      actions.reply(ask.id, answer, words);
+      actions.reply(ask.id, answer, reason);
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const answer = rejecting ? null : answerOfKey(event);
+    const answer = isRejecting ? null : answerOfKey(event);
     if (
       answer !== null &&
       reply === null &&
@@ -117,7 +117,7 @@ function PermissionButtons(props: { ask: Ask; actions: IAnswerActions }) {
     ) {
       event.preventDefault();
       event.stopPropagation();
-      if (isOpen(answer)) {
+      if (canChoose(answer)) {
         choose(answer);
       }
     }
@@ -129,13 +129,13 @@ function PermissionButtons(props: { ask: Ask; actions: IAnswerActions }) {
       onKeyDown={onKeyDown}
       data-ask={ask.id}
     >
-      {!isSeen && reply === null && !rejecting && (
+      {!isSeen && reply === null && !isRejecting && (
         <p className="plm-Question-closed" id={hintId} role="status">
           {words.__('Scroll to the end to allow it.')}{' '}
           <LinkButton onClick={showEnd}>{words.__('Show the end')}</LinkButton>
         </p>
       )}
-      {rejecting ? (
+      {isRejecting ? (
         <RejectionForm
           label={words.__(
             'What should it do instead? Leave empty to end the turn.'
@@ -159,8 +159,8 @@ function PermissionButtons(props: { ask: Ask; actions: IAnswerActions }) {
                 ? ask.always.join('\n')
                 : undefined
             }
-            disabled={reply !== null || !isOpen(answer)}
-            aria-describedby={isOpen(answer) ? undefined : hintId}
+            disabled={reply !== null || !canChoose(answer)}
+            aria-describedby={canChoose(answer) ? undefined : hintId}
             onClick={() => {
               choose(answer);
             }}
@@ -180,8 +180,12 @@ function keyOf(answer: Answer): string {
   return String(ANSWERS.indexOf(answer) + 1);
 }
 
-function replyNameForAll(about: string, answer: Answer, words: IWords): string {
-  if (about === 'moved') {
+function replyNameForAll(
+  permission: string,
+  answer: Answer,
+  words: IWords
+): string {
+  if (permission === 'moved') {
     return answer === 'reject' ? words.__('Leave it') : words.__('Keep it');
   }
   switch (answer) {

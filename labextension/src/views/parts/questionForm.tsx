@@ -12,34 +12,40 @@ interface IGivenAnswer {
   ownText: string;
 }
 
-const NOTHING: IGivenAnswer = { labels: [], ownText: '' };
+const NO_ANSWER: IGivenAnswer = { labels: [], ownText: '' };
 
 /** Draws open questions; in a read-only view it says where to answer. */
-export function QuestionForm({ asked }: { asked: QuestionAsked }) {
+export function QuestionForm({
+  openQuestions
+}: {
+  openQuestions: QuestionAsked;
+}) {
   const { words } = useHost();
   const actions = useAnswerActions();
-  const { question_id: id, questions } = asked;
-  const [given, setGiven] = useState<readonly IGivenAnswer[]>([]);
+  const { question_id: id, questions } = openQuestions;
+  const [answers, setAnswers] = useState<readonly IGivenAnswer[]>([]);
   const [isSent, setSent] = useState(false);
-  const only = questions.length === 1 ? questions[0] : undefined;
-  const atOnce = only !== undefined && !only.multiple;
+  const onlyQuestion = questions.length === 1 ? questions[0] : undefined;
+  const sendsOnChoice = onlyQuestion !== undefined && !onlyQuestion.multiple;
 
-  const send = (all: readonly IGivenAnswer[]) => {
+  const send = (allAnswers: readonly IGivenAnswer[]) => {
     setSent(true);
     actions?.answer(
       id,
-      questions.map((question, index) => answerTexts(question, all[index]))
+      questions.map((question, index) =>
+        answerTexts(question, allAnswers[index])
+      )
     );
   };
-  const change = (index: number, changed: IGivenAnswer) => {
-    const all = questions.map((_, at) =>
-      at === index ? changed : (given[at] ?? NOTHING)
+  const changeAnswer = (index: number, newAnswer: IGivenAnswer) => {
+    const allAnswers = questions.map((_, position) =>
+      position === index ? newAnswer : (answers[position] ?? NO_ANSWER)
     );
-    setGiven(all);
-    return all;
+    setAnswers(allAnswers);
+    return allAnswers;
   };
   const isEmpty = !questions.some(
-    (question, index) => answerTexts(question, given[index]).length > 0
+    (question, index) => answerTexts(question, answers[index]).length > 0
   );
   return (
     <form
@@ -49,7 +55,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
       onSubmit={event => {
         event.preventDefault();
         if (!isEmpty && !isSent) {
-          send(given);
+          send(answers);
         }
       }}
     >
@@ -57,24 +63,24 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
         <QuestionField
           key={index}
           question={question}
-          given={given[index] ?? NOTHING}
-          isOff={isSent || actions === null}
-          isStatic={actions === null}
-          hasKeys={only !== undefined}
+          answer={answers[index] ?? NO_ANSWER}
+          isDisabled={isSent || actions === null}
+          isReadOnly={actions === null}
+          hasKeys={onlyQuestion !== undefined}
           onChoose={label => {
-            const all = change(
+            const allAnswers = changeAnswer(
               index,
-              withChoice(question, given[index] ?? NOTHING, label)
+              withChoice(question, answers[index] ?? NO_ANSWER, label)
             );
-            if (atOnce) {
-              send(all);
+            if (sendsOnChoice) {
+              send(allAnswers);
             }
           }}
           onWrite={ownText => {
             const labels = question.multiple
-              ? (given[index]?.labels ?? [])
+              ? (answers[index]?.labels ?? [])
               : [];
-            change(index, { labels, ownText });
+            changeAnswer(index, { labels, ownText });
           }}
         />
       ))}
@@ -110,10 +116,10 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
 
 interface IQuestionFieldProps {
   question: Question;
-  given: IGivenAnswer;
-  isOff: boolean;
+  answer: IGivenAnswer;
+  isDisabled: boolean;
   /** Whether the view is read-only. */
-  isStatic: boolean;
+  isReadOnly: boolean;
   /** Whether it is the only question, so that number keys anywhere near it choose. */
   hasKeys: boolean;
   onChoose: (label: string) => void;
@@ -122,19 +128,19 @@ interface IQuestionFieldProps {
 
 function QuestionField({
   question: { header, multiple, options, question },
-  given,
-  isOff,
-  isStatic,
+  answer,
+  isDisabled,
+  isReadOnly,
   hasKeys,
   onChoose,
   onWrite
 }: IQuestionFieldProps) {
   const { words } = useHost();
-  const title = useId();
+  const titleId = useId();
   const onKeyDown = (event: KeyboardEvent) => {
     const option = options[(digitOf(event) ?? 0) - 1];
-    const isTyped = (event.target as HTMLElement).matches('input');
-    if (option !== undefined && !isOff && !isTyped) {
+    const isInField = (event.target as HTMLElement).matches('input');
+    if (option !== undefined && !isDisabled && !isInField) {
       event.preventDefault();
       event.stopPropagation();
       onChoose(option.label);
@@ -144,11 +150,11 @@ function QuestionField({
     <div
       className="plm-QuestionForm-one"
       role="group"
-      aria-labelledby={title}
+      aria-labelledby={titleId}
       onKeyDown={onKeyDown}
     >
       {header !== '' && <span className="plm-QuestionForm-head">{header}</span>}
-      <p className="plm-Question-title" id={title}>
+      <p className="plm-Question-title" id={titleId}>
         {question}
       </p>
       {options.length > 0 && (
@@ -158,11 +164,11 @@ function QuestionField({
               key={label}
               type="button"
               className="plm-Option"
-              aria-pressed={given.labels.includes(label)}
+              aria-pressed={answer.labels.includes(label)}
               aria-keyshortcuts={String(index + 1)}
               data-key={hasKeys ? index + 1 : undefined}
               data-many={multiple}
-              disabled={isOff}
+              disabled={isDisabled}
               onClick={() => {
                 onChoose(label);
               }}
@@ -178,7 +184,7 @@ function QuestionField({
           ))}
         </div>
       )}
-      {!isStatic && (
+      {!isReadOnly && (
         <input
           className="plm-Field"
           aria-label={words.__('Your own answer to: %1', question)}
@@ -187,8 +193,8 @@ function QuestionField({
               ? words.__('Or in your own words')
               : words.__('Your answer')
           }
-          disabled={isOff}
-          value={given.ownText}
+          disabled={isDisabled}
+          value={answer.ownText}
           onChange={event => {
             onWrite(event.target.value);
           }}
@@ -219,7 +225,7 @@ export function QuestionAnswers(props: {
             {texts.length === 0 ? (
               <dd className="plm-Muted">{words.__('No answer')}</dd>
             ) : (
-              texts.map((word, at) => <dd key={at}>{word}</dd>)
+              texts.map((text, position) => <dd key={position}>{text}</dd>)
             )}
           </div>
         );
@@ -230,15 +236,15 @@ export function QuestionAnswers(props: {
 
 function withChoice(
   question: Question,
-  given: IGivenAnswer,
+  answer: IGivenAnswer,
   label: string
 ): IGivenAnswer {
-  const wasChosen = given.labels.includes(label);
+  const wasChosen = answer.labels.includes(label);
   if (question.multiple) {
     const labels = wasChosen
-      ? given.labels.filter(other => other !== label)
-      : [...given.labels, label];
-    return { ...given, labels };
+      ? answer.labels.filter(other => other !== label)
+      : [...answer.labels, label];
+    return { ...answer, labels };
   }
   return { labels: wasChosen ? [] : [label], ownText: '' };
 }
@@ -246,9 +252,9 @@ function withChoice(
 /** Returns the labels in the order of the question, followed by free text. */
 function answerTexts(
   question: Question,
-  given: IGivenAnswer | undefined
+  answer: IGivenAnswer | undefined
 ): string[] {
-  const { labels, ownText } = given ?? NOTHING;
+  const { labels, ownText } = answer ?? NO_ANSWER;
   const chosenLabels = question.options
     .map(({ label }) => label)
     .filter(label => labels.includes(label));

@@ -13,11 +13,12 @@ export function Reasoning(props: {
   const { part, decisions } = props;
   const { Markdown, words } = useHost();
   const { time } = part;
-  const spent = time?.end === undefined ? null : (time.end - time.start) / 1000;
+  const seconds =
+    time?.end === undefined ? null : (time.end - time.start) / 1000;
   const head =
-    spent === null
+    seconds === null
       ? words.__('Thoughts')
-      : words.__('Thought for %1', durationText(spent));
+      : words.__('Thought for %1', durationText(seconds));
   return (
     <Disclosure
       className="plm-Reasoning"
@@ -25,7 +26,7 @@ export function Reasoning(props: {
       head={<span>{head}</span>}
     >
       <Markdown text={part.text} />
-      <ContextEditNote target={part.id} decisions={decisions} />
+      <ContextEditNote targetId={part.id} decisions={decisions} />
     </Disclosure>
   );
 }

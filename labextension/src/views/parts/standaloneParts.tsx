@@ -22,7 +22,7 @@ type StandaloneKinds = {
   >;
 };
 
-const KINDS: StandaloneKinds = {
+const STANDALONE_KINDS: StandaloneKinds = {
   file: {
     text: part => part.filename ?? part.mime,
     View: ({ part }) => <AttachmentView file={part} />
@@ -40,9 +40,9 @@ const KINDS: StandaloneKinds = {
 
 /** Returns the row of a part; none for a type of a newer kernel. */
 function kindOf(part: StandalonePart) {
-  return (KINDS as Partial<Record<string, IStandaloneKind<StandalonePart>>>)[
-    part.type
-  ];
+  return (
+    STANDALONE_KINDS as Partial<Record<string, IStandaloneKind<StandalonePart>>>
+  )[part.type];
 }
 
 /** Draws one part. */

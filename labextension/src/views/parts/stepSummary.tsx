@@ -11,14 +11,18 @@ export function StepSummary(props: { part: StepFinishPart; number: number }) {
   const { part, number } = props;
   const { words } = useHost();
   const { tokens } = part;
-  const prompt = sentTokens(part);
-  const sent =
+  const promptTokens = sentTokens(part);
+  const promptText =
     tokens.cache_read > 0
-      ? words.__('%1 in (%2 cached)', count(prompt), count(tokens.cache_read))
-      : words.__('%1 in', count(prompt));
+      ? words.__(
+          '%1 in (%2 cached)',
+          count(promptTokens),
+          count(tokens.cache_read)
+        )
+      : words.__('%1 in', count(promptTokens));
   const facts = [
     words.__('step %1', number),
-    sent,
+    promptText,
     words.__('%1 out', count(tokens.output + tokens.reasoning)),
     costWords(part.cost, part.cost_listed === true, words),
     ...(part.seconds === undefined ? [] : [durationText(part.seconds)]),
@@ -31,7 +35,7 @@ export function StepSummary(props: { part: StepFinishPart; number: number }) {
       <span>
         {tokens.estimated && '≈ '}
         {facts.map(withoutBreaks).join('\u00a0· ')}{' '}
-        <InspectButton target={{ request: part.message_id }} quiet />
+        <InspectButton target={{ request: part.message_id }} isLink />
       </span>
       {part.window !== undefined && part.context_tokens !== undefined && (
         <Gauge used={part.context_tokens} window={part.window} />

@@ -14,8 +14,8 @@ interface ICall {
   state: string;
 }
 
-/** Returns the session of a task call; empty for any other call. */
-export function subagentSession(part: ToolPart): string {
+/** Returns the id of the session of a task call; empty for any other call. */
+export function subagentSessionId(part: ToolPart): string {
   const metadata = metadataOf(part);
   return toolKind(part.tool).isSubagent === true &&
     typeof metadata.task === 'string'
@@ -28,12 +28,12 @@ export function SubagentCall(props: { part: ToolPart; isOver: boolean }) {
   const { part, isOver } = props;
   const { words } = useHost();
   const opener = useSessionOpenerIfOffered();
-  const session = subagentSession(part);
+  const sessionId = subagentSessionId(part);
   const metadata = metadataOf(part);
   const calls = callsOf(metadata.calls);
-  const earlier = Number(metadata.count ?? 0) - calls.length;
+  const earlierCount = Number(metadata.count ?? 0) - calls.length;
   const agent = typeof metadata.agent === 'string' ? metadata.agent : '';
-  if (session === '') {
+  if (sessionId === '') {
     return null;
   }
   return (
@@ -42,15 +42,15 @@ export function SubagentCall(props: { part: ToolPart; isOver: boolean }) {
       role="group"
       aria-label={words.__('What the agent did')}
     >
-      {earlier > 0 && (
+      {earlierCount > 0 && (
         <p className="plm-Muted">
-          {words._n('%1 earlier call', '%1 earlier calls', earlier)}
+          {words._n('%1 earlier call', '%1 earlier calls', earlierCount)}
         </p>
       )}
       {calls.length > 0 && (
         <ol className="plm-SubagentCall-calls">
-          {calls.map((call, at) => (
-            <li key={earlier + at}>
+          {calls.map((call, index) => (
+            <li key={earlierCount + index}>
               <StatusIcon state={stateOf(call, isOver)} />{' '}
               <span className="plm-Tool-name">{call.tool}</span>{' '}
               <span className="plm-SubagentCall-title">{call.title}</span>
@@ -66,7 +66,7 @@ export function SubagentCall(props: { part: ToolPart; isOver: boolean }) {
         {opener !== null && (
           <LinkButton
             onClick={() => {
-              opener.open(session);
+              opener.open(sessionId);
             }}
           >
             {words.__('Open its session')}
@@ -82,13 +82,13 @@ function metadataOf(part: ToolPart): Record<string, unknown> {
 }
 
 function usageText(metadata: Record<string, unknown>): string {
-  const spent =
+  const tokensText =
     typeof metadata.tokens === 'number'
       ? ` · ${count(metadata.tokens)} tokens`
       : '';
-  const cost =
+  const costText =
     typeof metadata.cost === 'number' ? ` · ${dollarsText(metadata.cost)}` : '';
-  return spent + cost;
+  return tokensText + costText;
 }
 
 function stateOf(call: ICall, isOver: boolean): CallState {

@@ -6,27 +6,29 @@ import { useHost, type IWords } from '../host';
 
 /** Returns a sentence that names the sent cells and their tokens. */
 export function sentCellsText(part: NotebookPart, words: IWords): string {
-  const numbers = part.cells.flatMap(cell => cell.number ?? []);
-  const failed = part.cells.filter(cell => cell.status === 'error').length;
-  // Logs of older versions have none.
-  const edits = (state: NotedEdit['state']) =>
+  const cellNumbers = part.cells.flatMap(cell => cell.number ?? []);
+  const failedCount = part.cells.filter(cell => cell.status === 'error').length;
+  // Logs of older versions hold no edits.
+  const countEdits = (state: NotedEdit['state']) =>
     (part.edits as NotebookPart['edits'] | undefined)?.filter(
       edit => edit.state === state
     ).length ?? 0;
   const facts = [
-    numbers.length === 0
+    cellNumbers.length === 0
       ? ''
-      : numbers.length === 1
-        ? words.__('cell %1', rangesText(numbers))
-        : words.__('cells %1', rangesText(numbers)),
-    failed > 0 ? words.__('%1 with an error', failed) : '',
+      : cellNumbers.length === 1
+        ? words.__('cell %1', rangesText(cellNumbers))
+        : words.__('cells %1', rangesText(cellNumbers)),
+    failedCount > 0 ? words.__('%1 with an error', failedCount) : '',
     part.omitted.length > 0
       ? words.__('%1 only named', part.omitted.length)
       : '',
-    edits('edited') > 0
-      ? words.__('%1 edited and not run', edits('edited'))
+    countEdits('edited') > 0
+      ? words.__('%1 edited and not run', countEdits('edited'))
       : '',
-    edits('deleted') > 0 ? words.__('%1 deleted', edits('deleted')) : '',
+    countEdits('deleted') > 0
+      ? words.__('%1 deleted', countEdits('deleted'))
+      : '',
     part.hidden > 0 ? words.__('%1 kept from it', part.hidden) : '',
     part.tokens ? words.__('%1 tokens', count(part.tokens)) : ''
   ];
@@ -52,7 +54,10 @@ export function SentCells({ part }: { part: NotebookPart }) {
 }
 
 /** Joins numbers that follow each other: "1, 2, 4 to 9". */
-export function rangesText(numbers: readonly number[], to = ' to '): string {
+export function rangesText(
+  numbers: readonly number[],
+  separator = ' to '
+): string {
   const ranges: [number, number][] = [];
   for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
     const last = ranges.at(-1);
@@ -68,7 +73,7 @@ export function rangesText(numbers: readonly number[], to = ' to '): string {
         ? String(first)
         : last === first + 1
           ? `${first}, ${last}`
-          : `${first}${to}${last}`
+          : `${first}${separator}${last}`
     )
     .join(', ');
 }

@@ -43,7 +43,7 @@ import { ReductionNote, reductionLabel } from '../modelContext/reductionNote';
 import { ShownResults } from './shownResults';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 import { useTailScroll } from '../dom/tailScroll';
-import { SubagentCall, subagentSession } from './subagentCall';
+import { SubagentCall, subagentSessionId } from './subagentCall';
 import { TOOL_VIEWS } from './toolViews';
 import { ChangeList } from '../review/changeList';
 import { ContextEditNote } from '../modelContext/editButtons';
@@ -53,7 +53,7 @@ interface IToolCallProps {
   /** The open permission question of this call. */
   ask?: Ask;
   /** The open question that this call asks the user. */
-  asked?: QuestionAsked;
+  openQuestions?: QuestionAsked;
   /** The user's reply. */
   reply?: Reply;
   /** Decisions that reduced the output for the model. */
@@ -61,36 +61,36 @@ interface IToolCallProps {
   /** Whether the turn is over: a call that still seems to run was interrupted. */
   isOver: boolean;
   /** Whether it is the newest call, which is open while it runs. */
-  newest: boolean;
+  isNewest: boolean;
   /** Whether elapsed time is shown and updated. */
-  live?: boolean;
+  isLive?: boolean;
   /** The reason why the turn was stopped, which is shown at its end. */
-  ended?: string;
+  stopNotice?: string;
   /** Whether figures are shown without opening the card, since no cell shows them. */
   showsFigures?: boolean;
   /** The id of the cell that shows its figures, to which small pictures of them lead. */
-  cell?: string;
+  cellId?: string;
 }
 
 /** Draws one call. */
 export function ToolCall({
   part,
   ask,
-  asked,
+  openQuestions,
   reply,
   decisions = [],
   isOver,
-  newest,
-  live = false,
-  ended = '',
+  isNewest,
+  isLive = false,
+  stopNotice = '',
   showsFigures = false,
-  cell
+  cellId
 }: IToolCallProps) {
   const { words } = useHost();
-  const notebook = useNotebookActionsIfOffered();
+  const notebookActions = useNotebookActionsIfOffered();
   const outcome = callOutcome(part, reply);
-  const state = stateOf(outcome, ask ?? asked, isOver);
-  const endReason = endReasonOf(outcome, ended, words);
+  const state = stateOf(outcome, ask ?? openQuestions, isOver);
+  const endReason = endReasonOf(outcome, stopNotice, words);
   const { edit, reduction } = effectiveDecisions(decisions);
   const head = (
     <>
@@ -103,7 +103,7 @@ export function ToolCall({
         </span>
       ) : (
         <span className="plm-Tool-note">
-          {state === 'running' && live && part.state.status === 'running' ? (
+          {state === 'running' && isLive && part.state.status === 'running' ? (
             <ElapsedTime since={part.state.time.start} />
           ) : (
             noteOf(part, state, edit, reduction, words)
@@ -116,23 +116,24 @@ export function ToolCall({
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
   const isOwnAsk =
     state === 'waiting' && ask !== undefined && !isFromSubagent(ask, part);
-  const replacingView = replacingViewOf(part, asked, state);
-  const isThumbnail = !showsFigures && cell !== undefined && notebook !== null;
+  const replacingView = replacingViewOf(part, openQuestions, state);
+  const isThumbnail =
+    !showsFigures && cellId !== undefined && notebookActions !== null;
   const shownPictures =
     (showsFigures || isThumbnail) && toolKind(part.tool).readsImages !== true
       ? callImages(part)
       : [];
   const results = shownResults(part);
-  const open =
+  const isOpen =
     state === 'waiting' ||
-    (state === 'running' && newest) ||
-    (replacingView !== null && newest && !isOver);
+    (state === 'running' && isNewest) ||
+    (replacingView !== null && isNewest && !isOver);
   const card = (
     <Disclosure
       className="plm-Tool"
       head={head}
       state={state}
-      open={open}
+      open={isOpen}
       line={part.id}
     >
       <div className="plm-Tool-card" data-state={state}>
@@ -144,7 +145,7 @@ export function ToolCall({
           <AskInput ask={ask} />
         )}
         {ask !== undefined && state === 'waiting' && (
-          <PermissionPrompt ask={ask} above={!asksByDiff}>
+          <PermissionPrompt ask={ask} isInputAbove={!asksByDiff}>
             <ProposedChanges part={part} ask={ask} />
           </PermissionPrompt>
         )}
@@ -161,13 +162,13 @@ export function ToolCall({
                   ? part.state.error
                   : endReason
               }
-              ended={ended}
+              stopNotice={stopNotice}
             />
           )}
         <CallFacts part={part} reply={reply} />
         {reduction !== null && <ReductionNote decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
-          <ContextEditNote target={part.id} decisions={decisions} />
+          <ContextEditNote targetId={part.id} decisions={decisions} />
         )}
       </div>
     </Disclosure>
@@ -182,7 +183,7 @@ export function ToolCall({
           <Thumbnails
             files={shownPictures}
             onChoose={() => {
-              notebook.showCell(cell);
+              notebookActions.showCell(cellId);
             }}
           />
         ) : (
@@ -207,11 +208,11 @@ function callImages(part: ToolPart) {
 /** Draws a view that replaces input and output; null if there is none. */
 function replacingViewOf(
   part: ToolPart,
-  asked: QuestionAsked | undefined,
+  openQuestions: QuestionAsked | undefined,
   state: CallState
 ): ReactNode {
-  return asked !== undefined && state === 'waiting' ? (
-    <QuestionForm asked={asked} />
+  return openQuestions !== undefined && state === 'waiting' ? (
+    <QuestionForm openQuestions={openQuestions} />
   ) : (
     (TOOL_VIEWS[part.tool]?.(part) ?? null)
   );
@@ -247,7 +248,7 @@ function isFromSubagent(ask: Ask | undefined, part: ToolPart): ask is Ask {
 
 /** Returns whether a task's card needs only the list of its subagent's calls. */
 function isListEnough(part: ToolPart): boolean {
-  return subagentSession(part) !== '' && part.state.status === 'running';
+  return subagentSessionId(part) !== '' && part.state.status === 'running';
 }
 
 function Input({ part }: { part: ToolPart }) {
@@ -282,16 +283,17 @@ function Output(props: {
   state: CallState;
   /** The error that the call's row already shows. */
   rowReason: string;
-  ended: string;
+  stopNotice: string;
 }) {
-  const { part, files, state, rowReason, ended } = props;
+  const { part, files, state, rowReason, stopNotice } = props;
   const { Printed, words } = useHost();
   const text = callOutput(part);
   const error = part.state.status === 'error' ? part.state.error : '';
-  // Told in the row, or at the end of the turn.
-  const isKnown = error === ended || error === rowReason || state === 'stopped';
-  const failed = isKnown ? '' : error;
-  const isEmpty = text === '' && failed === '' && files.length === 0;
+  // Shown in the row, or at the end of the turn.
+  const isShownElsewhere =
+    error === stopNotice || error === rowReason || state === 'stopped';
+  const errorText = isShownElsewhere ? '' : error;
+  const isEmpty = text === '' && errorText === '' && files.length === 0;
   const elementRef = useTailScroll(state === 'running' && !isEmpty);
   if (isEmpty) {
     return state === 'completed' ? (
@@ -306,9 +308,9 @@ function Output(props: {
       aria-label={words.__('Output')}
     >
       {text !== '' && <Printed text={text} />}
-      {failed !== '' && failed !== text && (
+      {errorText !== '' && errorText !== text && (
         <div className={state === 'error' ? 'plm-Tool-error' : undefined}>
-          <Printed text={failed} />
+          <Printed text={errorText} />
         </div>
       )}
       <Attachments files={files} />
@@ -333,17 +335,17 @@ function stateOf(
 /** Returns the end of a call for its row: the error's line, who refused it, or why it was stopped. */
 function endReasonOf(
   { reason, refusal, status }: ICallOutcome,
-  ended: string,
+  stopNotice: string,
   words: IWords
 ): string {
   if (status === 'refused') {
     return refusalText(refusal, words);
   }
-  return reason === ended ? '' : reason;
+  return reason === stopNotice ? '' : reason;
 }
 
 /** Returns the names of the hooks that changed a call's input or output. */
-function changedBy(part: ToolPart): string[] {
+function changingHooks(part: ToolPart): string[] {
   const metadata = 'metadata' in part.state ? part.state.metadata : {};
   const names = [metadata.changed_by, metadata.output_changed_by];
   return [...new Set(names.filter(name => typeof name === 'string'))];
@@ -385,14 +387,14 @@ function noteOf(
 function CallFacts(props: { part: ToolPart; reply: Reply | undefined }) {
   const { part, reply } = props;
   const { words } = useHost();
-  const spent = callSeconds(part);
+  const seconds = callSeconds(part);
   const facts = [
-    spent === null ? '' : durationText(spent),
+    seconds === null ? '' : durationText(seconds),
     // A refusal is shown with its reason; a call that was stopped while it waited was refused by nobody.
     reply === undefined || reply.answer === 'reject'
       ? ''
       : replyText(reply, words),
-    ...changedBy(part).map(by => words.__('changed by %1', by))
+    ...changingHooks(part).map(hook => words.__('changed by %1', hook))
   ].filter(fact => fact !== '');
   return facts.length === 0 ? null : (
     <p className="plm-Tool-facts">{facts.join(' · ')}</p>

@@ -11,7 +11,7 @@ import {
 import { TodoItems } from '../controls/todoList';
 import { QuestionAnswers } from './questionForm';
 
-/** Tools without an entry show input and output; so do calls whose input cannot be parsed. */
+/** The views by tool; a tool without one shows input and output, and so does a call whose input cannot be parsed. */
 export const TOOL_VIEWS: Partial<
   Record<string, (part: ToolPart) => ReactNode>
 > = {

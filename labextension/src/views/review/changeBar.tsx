@@ -11,7 +11,7 @@ import { ProblemText } from '../controls/problemText';
 import { useHost } from '../host';
 import { usePendingDecision } from './pendingDecision';
 
-/** What a bar shows beside its review. */
+/** The state of a bar beside its review. */
 export interface IChangeBarState {
   /** Whether the cell's own editor is shown in the place of the difference. */
   isEditing: boolean;
@@ -24,7 +24,7 @@ export interface IChangeBarState {
   /** Whether its cell is as the change expects it. */
   canBeMade: boolean;
   /** How often the reason of a rejection was asked for by key. */
-  rejections: number;
+  rejectionRequests: number;
 }
 
 /** What a person can do at a bar. */
@@ -50,16 +50,17 @@ export function ChangeBar(props: {
 }) {
   const { review, numbers, state, actions } = props;
   const { words } = useHost();
-  const { canBeMade, isEditing, isSeen, note, problem, rejections } = state;
+  const { canBeMade, isEditing, isSeen, note, problem, rejectionRequests } =
+    state;
   const pending = usePendingDecision(review.changes.at(-1));
-  const [rejecting, setRejecting] = useState(false);
-  const known = useRef(rejections);
+  const [isRejecting, setRejecting] = useState(false);
+  const knownRequests = useRef(rejectionRequests);
   useEffect(() => {
-    if (known.current !== rejections) {
-      known.current = rejections;
+    if (knownRequests.current !== rejectionRequests) {
+      knownRequests.current = rejectionRequests;
       setRejecting(true);
     }
-  }, [rejections]);
+  }, [rejectionRequests]);
   const title = reviewTitle(review, words);
   return (
     <div
@@ -69,7 +70,7 @@ export function ChangeBar(props: {
       data-state={review.state}
     >
       <span className="plm-ChangeBar-title">{title}</span>
-      {rejecting && pending === undefined ? (
+      {isRejecting && pending === undefined ? (
         <RejectionForm
           label={words.__('Why is it rejected? The agent is told.')}
           onSend={reason => {
@@ -156,24 +157,24 @@ function ChangeNumber(props: {
   const { reviewKey, numbers, actions } = props;
   const { words } = useHost();
   const [elementRef, isOnScreen] = useOnScreen<HTMLSpanElement>();
-  const known = useRef(numbers.getSnapshot());
-  const places = useSyncExternalStore(numbers.subscribe, () =>
-    isOnScreen ? numbers.getSnapshot() : known.current
+  const lastNumbers = useRef(numbers.getSnapshot());
+  const numberOfKey = useSyncExternalStore(numbers.subscribe, () =>
+    isOnScreen ? numbers.getSnapshot() : lastNumbers.current
   );
   useEffect(() => {
-    known.current = places;
-  }, [places]);
-  const place = places.get(reviewKey);
+    lastNumbers.current = numberOfKey;
+  }, [numberOfKey]);
+  const number = numberOfKey.get(reviewKey);
   return (
     <span ref={elementRef} className="plm-ChangeBar-place">
-      {place !== undefined && places.size > 1 && (
+      {number !== undefined && numberOfKey.size > 1 && (
         <>
           <BarButton
             onClick={actions.previous}
             label="↑"
             name={words.__('Previous change')}
           />
-          <span>{words.__('%1 of %2', place, places.size)}</span>
+          <span>{words.__('%1 of %2', number, numberOfKey.size)}</span>
           <BarButton
             onClick={actions.next}
             label="↓"

@@ -20,7 +20,10 @@ import { LineNumbers } from '../controls/lineNumbers';
 import { RejectionForm } from '../controls/rejectionForm';
 import { ProblemText } from '../controls/problemText';
 import { useHost, type IWords } from '../host';
-import { usePendingDecision, useWithoutDecision } from './pendingDecision';
+import {
+  usePendingDecision,
+  useChangesWithoutDecision
+} from './pendingDecision';
 
 /** Draws the list where changes can be decided; elsewhere the calls' own differences are enough. */
 export function ChangeList(props: {
@@ -33,10 +36,10 @@ export function ChangeList(props: {
   const { changes, asks, isReverted = false } = props;
   const { words } = useHost();
   const actions = useCellReviewActions();
-  const list = useRef<HTMLUListElement>(null);
-  const [isSeen] = useEndsSeen(list);
+  const listRef = useRef<HTMLUListElement>(null);
+  const [isSeen] = useEndsSeen(listRef);
   const [problem, setProblem] = useState('');
-  const asked = useMemo(
+  const changesWithAsks = useMemo(
     () =>
       changes.map(reviewed => {
         const ask = asks.find(({ call_id }) => call_id === reviewed.callId);
@@ -46,24 +49,29 @@ export function ChangeList(props: {
       }),
     [changes, asks]
   );
-  const undecided = useWithoutDecision(
-    isReverted ? [] : asked.filter(isUndecided)
+  const undecided = useChangesWithoutDecision(
+    isReverted ? [] : changesWithAsks.filter(isUndecided)
   );
   // What is only proposed is accepted by those who could read it: the question's own buttons say so.
   const canAccept = isSeen || undecided.every(({ ask }) => ask === undefined);
-  const latestRef = useLatest({ actions, asked });
+  const latestRef = useLatest({ actions, changesWithAsks });
   const decide = useCallback<Decide>(
-    (some, verdict) => {
-      const { actions: offered, asked: all } = latestRef.current;
-      const chosen = new Set(some.map(({ key }) => key));
+    (decided, verdict) => {
+      const { actions: latestActions, changesWithAsks: allChanges } =
+        latestRef.current;
+      const decidedKeys = new Set(decided.map(({ key }) => key));
       // The next row with a button gets the keyboard, since this one loses its buttons.
-      const first = all.findIndex(({ key }) => chosen.has(key));
-      const next = all.find(
-        (reviewed, index) =>
-          index > first && !chosen.has(reviewed.key) && isUndecided(reviewed)
+      const firstIndex = allChanges.findIndex(({ key }) =>
+        decidedKeys.has(key)
       );
-      focusRow(list.current, next);
-      void offered?.decide(some, verdict).then(setProblem);
+      const nextChange = allChanges.find(
+        (reviewed, index) =>
+          index > firstIndex &&
+          !decidedKeys.has(reviewed.key) &&
+          isUndecided(reviewed)
+      );
+      focusRow(listRef.current, nextChange);
+      void latestActions?.decide(decided, verdict).then(setProblem);
     },
     [latestRef]
   );
@@ -92,11 +100,11 @@ export function ChangeList(props: {
           />
         )}
       </div>
-      <ul ref={list} className="plm-Changes-rows">
-        {asked.map(reviewed => (
+      <ul ref={listRef} className="plm-Changes-rows">
+        {changesWithAsks.map(reviewed => (
           <ChangeRow
             key={reviewed.key}
-            reviewed={reviewed}
+            reviewedChange={reviewed}
             actions={actions}
             canAccept={canAccept}
             isReverted={isReverted}
@@ -118,12 +126,12 @@ function isUndecided({ ask, change }: IReviewedChange): boolean {
 
 function focusRow(
   list: HTMLElement | null,
-  reviewed: IReviewedChange | undefined
+  reviewedChange: IReviewedChange | undefined
 ): void {
-  if (reviewed !== undefined) {
+  if (reviewedChange !== undefined) {
     list
       ?.querySelector<HTMLElement>(
-        `[data-change-row="${CSS.escape(reviewed.key)}"] button[data-verdict]:enabled`
+        `[data-change-row="${CSS.escape(reviewedChange.key)}"] button[data-verdict]:enabled`
       )
       ?.focus();
   }
@@ -141,8 +149,8 @@ function AllButtons(props: {
 }) {
   const { changes, canAccept, decide } = props;
   const { words } = useHost();
-  const [rejecting, setRejecting] = useState(false);
-  if (rejecting) {
+  const [isRejecting, setRejecting] = useState(false);
+  if (isRejecting) {
     return (
       <RejectionForm
         label={words.__('Why are all of them rejected? The agent is told.')}
@@ -179,12 +187,12 @@ function AllButtons(props: {
 
 /** Draws a row; the others are not drawn again when the changes of one cell are decided. */
 const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
-  const { reviewed, actions, canAccept, isReverted, decide } = props;
+  const { reviewedChange, actions, canAccept, isReverted, decide } = props;
   const { words } = useHost();
-  const { change } = reviewed;
-  const pending = usePendingDecision(reviewed);
-  const [rejecting, setRejecting] = useState(false);
-  const name = cellName(change, words);
+  const { change } = reviewedChange;
+  const pending = usePendingDecision(reviewedChange);
+  const [isRejecting, setRejecting] = useState(false);
+  const cell = cellName(change, words);
   const action = actionWord(change, words);
   const counts = useMemo(
     () =>
@@ -193,11 +201,12 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
         : lineCounts(change.old ?? '', change.new ?? ''),
     [change]
   );
-  const isOpen = !isReverted && isUndecided(reviewed) && pending === undefined;
+  const isDecidable =
+    !isReverted && isUndecided(reviewedChange) && pending === undefined;
   return (
     <li
       className="plm-Changes-row"
-      data-change-row={reviewed.key}
+      data-change-row={reviewedChange.key}
       data-action={change.action}
     >
       <button
@@ -205,39 +214,39 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
         className="plm-Changes-cell"
         title={words.__('Show it in the notebook')}
         onClick={() => {
-          actions.show(reviewed);
+          actions.show(reviewedChange);
         }}
       >
         <span className="plm-Changes-action">{action}</span>{' '}
-        <bdi className="plm-Changes-name">{name}</bdi>
+        <bdi className="plm-Changes-name">{cell}</bdi>
       </button>
       {counts.additions + counts.deletions > 0 && <LineNumbers {...counts} />}
-      {rejecting && isOpen ? (
+      {isRejecting && isDecidable ? (
         <RejectionForm
           label={words.__('Why is it rejected? The agent is told.')}
           onSend={reason => {
             setRejecting(false);
-            decide([reviewed], { accept: false, reason });
+            decide([reviewedChange], { accept: false, reason });
           }}
           onBack={() => {
             setRejecting(false);
           }}
         />
-      ) : isOpen ? (
+      ) : isDecidable ? (
         <span className="plm-Changes-buttons">
           <SmallButton
             data-verdict="accept"
             disabled={!canAccept}
-            aria-label={words.__('Accept: %1 %2', action, name)}
+            aria-label={words.__('Accept: %1 %2', action, cell)}
             onClick={() => {
-              decide([reviewed], { accept: true });
+              decide([reviewedChange], { accept: true });
             }}
           >
             {words.__('Accept')}
           </SmallButton>
           <SmallButton
             data-verdict="reject"
-            aria-label={words.__('Reject: %1 %2', action, name)}
+            aria-label={words.__('Reject: %1 %2', action, cell)}
             onClick={() => {
               setRejecting(true);
             }}
@@ -250,12 +259,12 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
           <bdi>
             {isReverted
               ? words.__('reverted')
-              : visibleText(stateWords(reviewed, pending, words))}
+              : visibleText(stateWords(reviewedChange, pending, words))}
           </bdi>
           {pending !== undefined && (
             <LinkButton
               onClick={() => {
-                actions.takeBack(reviewed);
+                actions.takeBack(reviewedChange);
               }}
             >
               {words.__('Undo')}
@@ -268,7 +277,7 @@ const ChangeRow = memo(function ChangeRow(props: IChangeRowProps) {
 }, isSameRow);
 
 interface IChangeRowProps {
-  reviewed: IReviewedChange;
+  reviewedChange: IReviewedChange;
   actions: ICellReviewActions;
   /** Whether what is proposed was on the screen to its end. */
   canAccept: boolean;
@@ -278,10 +287,11 @@ interface IChangeRowProps {
 
 function isSameRow(before: IChangeRowProps, now: IChangeRowProps): boolean {
   return (
-    before.reviewed.change === now.reviewed.change &&
-    before.reviewed.ask === now.reviewed.ask &&
-    before.reviewed.key === now.reviewed.key &&
-    before.reviewed.callChangeCount === now.reviewed.callChangeCount &&
+    before.reviewedChange.change === now.reviewedChange.change &&
+    before.reviewedChange.ask === now.reviewedChange.ask &&
+    before.reviewedChange.key === now.reviewedChange.key &&
+    before.reviewedChange.callChangeCount ===
+      now.reviewedChange.callChangeCount &&
     before.actions === now.actions &&
     before.canAccept === now.canAccept &&
     before.isReverted === now.isReverted &&

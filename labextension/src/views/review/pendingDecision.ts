@@ -1,19 +1,19 @@
-/** What a person said of a change on this page that was not sent yet. */
+/** Decisions about changes that were made on this page and not sent yet. */
 import { useSyncExternalStore } from 'react';
 import type { CellDecision } from '../../protocol/generated';
 import type { IReviewedChange } from '../../state/review/cellReview';
 import { pendingDecisions } from '../../state/review/pendingDecisions';
 
 /** Returns the changes about which no decision waits for those about the others. */
-export function useWithoutDecision(
+export function useChangesWithoutDecision(
   changes: readonly IReviewedChange[]
 ): readonly IReviewedChange[] {
-  const all = useSyncExternalStore(
+  const decisions = useSyncExternalStore(
     pendingDecisions.subscribe,
     pendingDecisions.getSnapshot
   );
   return changes.filter(
-    ({ ask, index }) => all.get(ask?.id ?? '')?.has(index) !== true
+    ({ ask, index }) => decisions.get(ask?.id ?? '')?.has(index) !== true
   );
 }
 

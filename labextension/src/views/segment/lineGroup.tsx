@@ -14,29 +14,29 @@ import { useHost } from '../host';
 import { lineKind, type ILineProps } from './lineKinds';
 import { linesText } from './lineText';
 
-interface ILineGroupProps extends Omit<ILineProps, 'line' | 'newest'> {
+interface ILineGroupProps extends Omit<ILineProps, 'line' | 'isNewest'> {
   lines: readonly Line[];
   /** The key of the newest call. */
-  newest: string | undefined;
+  newestCallKey: string | undefined;
   isLast: boolean;
 }
 
 /** Draws the lines, or their plain text when they are far away. */
 export function LineGroup({
   lines,
-  newest,
+  newestCallKey,
   canRetry,
   isLast,
-  ...shared
+  ...lineProps
 }: ILineGroupProps) {
-  const { segment, live } = shared;
-  const isHeld = lines.some(line => isActive(line, segment, live));
+  const { segment, isLive } = lineProps;
+  const isKeptRendered = lines.some(line => isActive(line, segment, isLive));
   const isAskedFor = useIsShown(place =>
     lines.some(line => hasLine(line, place.lineKey))
   );
   const { elementRef, near } = useNearViewport<HTMLDivElement>(
     () => isLast && takeEarlyDraw(),
-    isHeld || isAskedFor
+    isKeptRendered || isAskedFor
   );
   const hasChanges = (segment.changes ?? []).length > 0;
   return (
@@ -56,9 +56,9 @@ export function LineGroup({
           return (
             <View
               key={line.key}
-              {...shared}
+              {...lineProps}
               line={line}
-              newest={line.key === newest}
+              isNewest={line.key === newestCallKey}
               canRetry={canRetry && line === lines.at(-1)}
             />
           );
@@ -81,16 +81,16 @@ function hasLine(line: Line, key: string): boolean {
 function isActive(
   line: Line,
   { asks, questions = [] }: ISegment,
-  live: boolean
+  isLive: boolean
 ): boolean {
   if (line.kind !== 'tool') {
     return false;
   }
   const { call_id, state } = line.part;
-  const runs = state.status === 'running' || state.status === 'pending';
+  const isRunning = state.status === 'running' || state.status === 'pending';
   return (
-    (live && runs) ||
-    [...asks, ...questions].some(call => call.call_id === call_id)
+    (isLive && isRunning) ||
+    [...asks, ...questions].some(ask => ask.call_id === call_id)
   );
 }
 
@@ -102,13 +102,16 @@ const LineGroupText = memo(
   },
   ({ lines: before }, { lines: now }) =>
     before.length === now.length &&
-    before.every((line, index) => isSame(line, now[index]))
+    before.every((line, index) => isSameLine(line, now[index]))
 );
 
 /** Returns whether two lines have the same content; lines are new objects at each computation. */
-function isSame(line: Line, other: Line | undefined): boolean {
+function isSameLine(line: Line, other: Line | undefined): boolean {
   return (
     line.kind === other?.kind &&
-    isSameList(lineKind(line).madeOf(line), lineKind(other).madeOf(other))
+    isSameList(
+      lineKind(line).sourceValues(line),
+      lineKind(other).sourceValues(other)
+    )
   );
 }

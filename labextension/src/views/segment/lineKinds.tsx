@@ -12,7 +12,7 @@ import { callSubject } from '../../state/lines/toolCalls';
 import { workText } from '../../state/display/workWords';
 import { decisionsAbout } from '../../state/session/contextEdits';
 import { useHost, type IWords } from '../host';
-import { Compaction, compactionText } from '../modelContext/compaction';
+import { Compaction, compactionTexts } from '../modelContext/compaction';
 import { ContextEditState } from '../modelContext/editButtons';
 import { Failure, RetryNote } from '../parts/failure';
 import { MarkdownText } from '../parts/markdownText';
@@ -28,13 +28,13 @@ import { WorkRow } from './workRow';
 export interface ILineProps<L extends Line = Line> {
   line: L;
   segment: ISegment;
-  live: boolean;
+  isLive: boolean;
   /** The notice with which the turn was stopped; empty if it was not. */
-  ended: string;
+  stopNotice: string;
   showsFigures: boolean;
   /** The id of the cell that shows its figures, where the line is not in it. */
-  cell?: string;
-  newest: boolean;
+  cellId?: string;
+  isNewest: boolean;
   canRetry: boolean;
 }
 
@@ -43,29 +43,29 @@ interface ILineKind<L extends Line> {
   /** The text to find, copy or read aloud while the line is not rendered. */
   text(line: L, words: IWords): string;
   /** The values from which the line was made; equal values mean an equal line. */
-  madeOf(line: L): readonly unknown[];
+  sourceValues(line: L): readonly unknown[];
 }
 
 /** The kinds except standalone parts, whose rows are in views/parts/standaloneParts. */
 type OtherKind = Exclude<Line, StandaloneLine>['kind'];
 type LineKinds = { [K in OtherKind]: ILineKind<Extract<Line, { kind: K }>> };
 
-const ofPart = ({ part }: { part: unknown }) => [part];
+const partValues = ({ part }: { part: unknown }) => [part];
 
-const KINDS: LineKinds = {
+const LINE_KINDS: LineKinds = {
   text: {
     View: props => (
       <>
         <MarkdownText
           text={props.line.part.text}
-          live={props.live}
-          part={props.line.part.id}
+          isLive={props.isLive}
+          partId={props.line.part.id}
         />
         <EditState {...props} />
       </>
     ),
     text: ({ part }) => part.text,
-    madeOf: ofPart
+    sourceValues: partValues
   },
   prompt: {
     View: props => {
@@ -84,7 +84,7 @@ const KINDS: LineKinds = {
       );
     },
     text: ({ part }) => part.text,
-    madeOf: ofPart
+    sourceValues: partValues
   },
   reasoning: {
     View: ({ line, segment }) => (
@@ -94,36 +94,36 @@ const KINDS: LineKinds = {
       />
     ),
     text: () => '', // collapsed until the user opens it
-    madeOf: ofPart
+    sourceValues: partValues
   },
   tool: {
     View: ({
       line: { part },
       segment,
-      live,
-      ended,
+      isLive,
+      stopNotice,
       showsFigures,
-      cell,
-      newest
+      cellId,
+      isNewest
     }) => (
       <ToolCall
         part={part}
         ask={segment.asks.find(ask => ask.call_id === part.call_id)}
-        asked={segment.questions?.find(
+        openQuestions={segment.questions?.find(
           question => question.call_id === part.call_id
         )}
         reply={segment.replies[part.call_id]}
         decisions={decisionsAbout(segment.decisions, part)}
-        isOver={!live && !segment.open}
-        newest={newest}
-        live={live}
-        ended={ended}
+        isOver={!isLive && !segment.open}
+        isNewest={isNewest}
+        isLive={isLive}
+        stopNotice={stopNotice}
         showsFigures={showsFigures}
-        cell={cell}
+        cellId={cellId}
       />
     ),
     text: ({ part }) => `${part.tool} ${callSubject(part)}`,
-    madeOf: ofPart
+    sourceValues: partValues
   },
   work: {
     View: props => (
@@ -137,7 +137,8 @@ const KINDS: LineKinds = {
       </WorkRow>
     ),
     text: (line, words) => workText(line, words),
-    madeOf: ({ lines }) => lines.flatMap(line => lineKind(line).madeOf(line))
+    sourceValues: ({ lines }) =>
+      lines.flatMap(line => lineKind(line).sourceValues(line))
   },
   notice: {
     View: ({ line }) => (
@@ -146,7 +147,7 @@ const KINDS: LineKinds = {
       </p>
     ),
     text: ({ part }) => `! ${part.text}`,
-    madeOf: ofPart
+    sourceValues: partValues
   },
   retry: {
     View: ({ line }) => <RetryNote part={line.part} run={line.run} />,
@@ -154,12 +155,12 @@ const KINDS: LineKinds = {
       run === undefined
         ? errorWords(part.error.message)
         : retryWords(run, words),
-    madeOf: ({ part, run }) => [part, run?.failedCount, run?.end]
+    sourceValues: ({ part, run }) => [part, run?.failedCount, run?.end]
   },
   step: {
     View: ({ line }) => <StepSummary part={line.part} number={line.number} />,
-    text: () => '', // numbers
-    madeOf: ofPart
+    text: () => '', // only numbers
+    sourceValues: partValues
   },
   cut: {
     View: () => {
@@ -171,21 +172,21 @@ const KINDS: LineKinds = {
       );
     },
     text: (_line, words) => cutText(words),
-    madeOf: ofPart
+    sourceValues: partValues
   },
   compaction: {
     View: ({ line, segment }) => (
       <Compaction
         summary={line.summary}
         state={line.state}
-        mark={line.part}
+        marker={line.part}
         summaryId={line.summaryId}
         decisions={segment.decisions}
       />
     ),
     text: ({ part, state }, words) =>
-      compactionText(state, part, words).join(' '),
-    madeOf: ({ part, state }) => [part, state]
+      compactionTexts(state, part, words).join(' '),
+    sourceValues: ({ part, state }) => [part, state]
   },
   error: {
     View: ({ line, canRetry }) => (
@@ -196,11 +197,11 @@ const KINDS: LineKinds = {
       />
     ),
     text: ({ error }) => errorWords(error.message),
-    madeOf: ({ attemptCount: attempts, error }) => [error, attempts]
+    sourceValues: ({ attemptCount: attempts, error }) => [error, attempts]
   }
 };
 
-const STANDALONE: ILineKind<StandaloneLine> = {
+const STANDALONE_KIND: ILineKind<StandaloneLine> = {
   View: props => (
     <>
       <StandalonePartView part={props.line.part} />
@@ -208,7 +209,7 @@ const STANDALONE: ILineKind<StandaloneLine> = {
     </>
   ),
   text: ({ part }, words) => standalonePartText(part, words),
-  madeOf: ofPart
+  sourceValues: partValues
 };
 
 function cutText(words: IWords): string {
@@ -217,8 +218,8 @@ function cutText(words: IWords): string {
 
 /** Returns the row of a line. */
 export function lineKind(line: Line): ILineKind<Line> {
-  const kinds = KINDS as Partial<Record<string, unknown>>;
-  return (kinds[line.kind] ?? STANDALONE) as ILineKind<Line>;
+  const kinds = LINE_KINDS as Partial<Record<string, unknown>>;
+  return (kinds[line.kind] ?? STANDALONE_KIND) as ILineKind<Line>;
 }
 
 /** Draws the context edit in effect for the part of a line. */
@@ -228,7 +229,7 @@ function EditState({
 }: ILineProps<Extract<Line, { kind: 'text' | 'prompt' } | StandaloneLine>>) {
   return (
     <ContextEditState
-      target={line.part.id}
+      targetId={line.part.id}
       decisions={decisionsAbout(segment.decisions, line.part)}
     />
   );

@@ -7,19 +7,19 @@ import { lineKind } from './lineKinds';
 
 /** Returns the text of a turn, one line after the other. */
 export function turnText(turn: ITurn, words: IWords): string {
-  const attached = turn.attachments.map(part =>
+  const attachedTexts = turn.attachments.map(part =>
     standalonePartText(part, words)
   );
   return joinTexts([
     turn.prompt ?? '',
-    ...attached,
+    ...attachedTexts,
     linesText(messageLines(turn.messages), words)
   ]);
 }
 
 /** Returns the text of consecutive lines. */
-export function linesText(group: readonly Line[], words: IWords): string {
-  return joinTexts(group.map(line => lineKind(line).text(line, words)));
+export function linesText(lines: readonly Line[], words: IWords): string {
+  return joinTexts(lines.map(line => lineKind(line).text(line, words)));
 }
 
 function joinTexts(texts: readonly string[]): string {

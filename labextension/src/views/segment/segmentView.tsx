@@ -37,38 +37,39 @@ import { useScrollBoxes } from '../dom/scrollBoxes';
 interface ISegmentViewProps {
   segment: ISegment;
   /** Whether the segment is still being written; a saved one is not. */
-  live?: boolean;
+  isLive?: boolean;
   /** The agent's status; with it the newest segment ends in a status line. */
   status?: Status;
   /** The reason why nothing is being written, if any. */
   problem?: string;
   /** Whether it was being written when its kernel ended. */
-  interrupted?: boolean;
+  isInterrupted?: boolean;
   /** Open questions that belong to no shown call. */
   strayAsks?: readonly Ask[];
   /** Requests that step mode holds. */
-  held?: readonly ProposedRequest[];
-  /** Whether nothing follows it, so that a failure at its end can be retried. */
+  heldRequests?: readonly ProposedRequest[];
+  /** Whether a failure at its end can be retried, since nothing follows it. */
   canRetry?: boolean;
   /** How much of it is reverted. */
-  reverted?: RevertedExtent;
+  revertExtent?: RevertedExtent;
   /** Whether a stop button is drawn below it while it is written. */
-  stoppable?: boolean;
+  hasStopButton?: boolean;
   /** Whether its figures are drawn, since there is no cell that shows them. */
   showsFigures?: boolean;
   /** The id of the cell that shows its figures, where it is drawn elsewhere, too. */
-  cell?: string;
+  cellId?: string;
   /** Whether the context window is drawn below the turn. */
   showsGauge?: boolean;
-  /** The outputs of its turn, where a cell shows it in several, and its own place among them. */
+  /** The outputs of its turn, where a cell shows the turn in several. */
   outputs?: TurnOutputs;
-  place?: number;
+  /** Its place in `outputs`. */
+  outputIndex?: number;
   /** Buttons below a turn that has ended. */
   buttons?: ReactNode;
 }
 
-function revertedWords(
-  reverted: NonNullable<RevertedExtent>,
+function revertedLabel(
+  extent: NonNullable<RevertedExtent>,
   words: IWords
 ): string {
   const names: Record<NonNullable<RevertedExtent>, string> = {
@@ -76,13 +77,13 @@ function revertedWords(
     part: words.__('Reverted in part'),
     removed: words.__('Removed from the session')
   };
-  return names[reverted];
+  return names[extent];
 }
 
 /** Draws one segment. */
 export function SegmentView({
-  outputs: known,
-  place = 0,
+  outputs: givenOutputs,
+  outputIndex = 0,
   ...props
 }: ISegmentViewProps) {
   const { segment } = props;
@@ -91,83 +92,86 @@ export function SegmentView({
     densityChoice.getSnapshot
   );
   const density = densityOf(choice, segment.turn, segment.density);
-  const outputs = useMemo(() => known ?? [segment], [known, segment]);
+  const outputs = useMemo(
+    () => givenOutputs ?? [segment],
+    [givenOutputs, segment]
+  );
   const messages = useMemo(() => turnMessages(outputs), [outputs]);
   const isGrowing = outputs.at(-1)?.open === true;
   return (
     <DrawnSegment
       {...props}
       density={density}
-      rows={turnRows(outputs, place, density, isGrowing)}
-      turn={segment.end === undefined ? messages : segment.messages}
+      rows={turnRows(outputs, outputIndex, density, isGrowing)}
+      messagesOfTurn={segment.end === undefined ? messages : segment.messages}
     />
   );
 }
 
 interface IDrawnSegmentProps extends Omit<
   ISegmentViewProps,
-  'outputs' | 'place'
+  'outputs' | 'outputIndex'
 > {
   density: Density;
   rows: readonly Line[];
   /** The messages of the whole turn, in its last segment. */
-  turn: readonly Message[];
+  messagesOfTurn: readonly Message[];
 }
 
 /** Draws a segment; a new delta in another segment of its turn seldom changes it. */
 const DrawnSegment = memo(function DrawnSegment({
   segment,
-  live = false,
+  isLive = false,
   status: activity,
   problem,
-  interrupted = false,
+  isInterrupted = false,
   strayAsks = [],
-  held = [],
+  heldRequests = [],
   canRetry = false,
-  reverted: now,
-  stoppable = false,
+  revertExtent,
+  hasStopButton = false,
   showsFigures = false,
-  cell,
+  cellId,
   showsGauge = true,
   density,
   rows,
-  turn,
+  messagesOfTurn,
   buttons
 }: IDrawnSegmentProps) {
   const { Markdown, words } = useHost();
-  const extent = segment.removed === true ? 'removed' : now;
+  const extent = segment.removed === true ? 'removed' : revertExtent;
   const { messages, open, status } = segment;
-  const isOver = !live && !open && segment.end === undefined;
+  const isOver = !isLive && !open && segment.end === undefined;
   const hasFooter =
-    open && live && activity !== undefined && activity.type !== 'idle';
-  const drawn = hasFooter ? rows.filter(row => !isOpenRetry(row)) : rows;
+    open && isLive && activity !== undefined && activity.type !== 'idle';
+  const drawnRows = hasFooter ? rows.filter(row => !isOpenRetry(row)) : rows;
   const changes = segment.changes ?? [];
-  // Those that are only proposed stand in the card of their question.
+  // Changes that are only proposed stand in the card of their question.
   const cellChanges = useMemo(
     () =>
-      turn
+      messagesOfTurn
         .flatMap(changesOfMessage)
         .filter(({ change }) => change.state !== 'proposed'),
-    [turn]
+    [messagesOfTurn]
   );
-  const newest = drawn.findLast(line => line.kind === 'tool')?.key;
-  const ended = useMemo(() => stoppedWith(messages), [messages]);
-  const boxes = useScrollBoxes<HTMLElement>();
+  const newestCallKey = drawnRows.findLast(line => line.kind === 'tool')?.key;
+  const stopNotice = useMemo(() => stopNoticeOf(messages), [messages]);
+  const scrollBoxesRef = useScrollBoxes<HTMLElement>();
   return (
     <section
-      ref={boxes}
+      ref={scrollBoxesRef}
       className="plm-Segment"
       // Not a landmark: an answer may consist of several segments with one name.
       role="group"
       aria-label={words.__('The agent’s answer')}
       data-reverted={extent}
       // Its work is in a row of an earlier output.
-      data-empty={drawn.length === 0 && !open && segment.end !== undefined}
+      data-empty={drawnRows.length === 0 && !open && segment.end !== undefined}
     >
       {extent !== undefined && (
-        <p className="plm-Reverted">{revertedWords(extent, words)}</p>
+        <p className="plm-Reverted">{revertedLabel(extent, words)}</p>
       )}
-      {isFirst(segment) && (segment.mode ?? '') !== '' && (
+      {isFirstSegment(segment) && (segment.mode ?? '') !== '' && (
         <ModeNotice mode={segment.mode ?? ''} />
       )}
       {segment.version > SEGMENT_VERSION && (
@@ -177,21 +181,21 @@ const DrawnSegment = memo(function DrawnSegment({
           )}
         </p>
       )}
-      {lineGroups(drawn).map((group, number, { length }) => (
+      {lineGroups(drawnRows).map((group, index, { length }) => (
         <LineGroup
-          key={number}
+          key={index}
           lines={group}
           segment={segment}
-          live={live}
-          ended={ended}
+          isLive={isLive}
+          stopNotice={stopNotice}
           showsFigures={showsFigures}
-          cell={cell}
-          newest={newest}
-          canRetry={canRetry && number === length - 1}
-          isLast={number === length - 1}
+          cellId={cellId}
+          newestCallKey={newestCallKey}
+          canRetry={canRetry && index === length - 1}
+          isLast={index === length - 1}
         />
       ))}
-      {changes.length > 0 && !isCoveredByCall(changes, turn) && (
+      {changes.length > 0 && !isCoveredByCall(changes, messagesOfTurn) && (
         <FileChanges changes={changes} />
       )}
       <ChangeList
@@ -199,7 +203,7 @@ const DrawnSegment = memo(function DrawnSegment({
         asks={segment.asks}
         isReverted={extent === 'whole' || extent === 'removed'}
       />
-      {open && !live && status !== '' && (
+      {open && !isLive && status !== '' && (
         <div className="plm-Status">
           <Markdown text={status} />
         </div>
@@ -210,22 +214,22 @@ const DrawnSegment = memo(function DrawnSegment({
           <PermissionPrompt ask={ask} />
         </div>
       ))}
-      {held.map(request => (
+      {heldRequests.map(request => (
         <div key={request.id} className="plm-UnattachedAsk">
-          <HeldRequest held={request} />
+          <HeldRequest request={request} />
         </div>
       ))}
-      {interrupted && (
+      {isInterrupted && (
         <StoppedNotice
-          words={words.__(
+          text={words.__(
             'Interrupted: the kernel ended before the answer did. What was done up to here is kept; ask again to go on.'
           )}
         />
       )}
       {isOver && (
         <TurnSummary
-          turn={segment.turn}
-          messages={turn}
+          turnId={segment.turn}
+          messages={messagesOfTurn}
           density={density}
           showsGauge={showsGauge}
         >
@@ -240,17 +244,17 @@ const DrawnSegment = memo(function DrawnSegment({
           hasAsks={
             segment.asks.length +
               (segment.questions ?? []).length +
-              held.length >
+              heldRequests.length >
             0
           }
-          stoppable={stoppable}
+          hasStopButton={hasStopButton}
         />
       )}
     </section>
   );
 });
 
-/** Returns whether a row is about attempts that the line below the turn tells, since none was answered yet. */
+/** Returns whether a row is about attempts that the line below the turn shows, since none was answered yet. */
 function isOpenRetry(row: Line): boolean {
   return row.kind === 'retry' && row.run?.end === 'open';
 }
@@ -266,25 +270,25 @@ function ModeNotice({ mode }: { mode: string }) {
 }
 
 /** Returns the notice with which the turn was stopped; empty if it was not. */
-function stoppedWith(messages: readonly Message[]): string {
+function stopNoticeOf(messages: readonly Message[]): string {
   const errors = messages.map(({ info }) =>
     info.role === 'assistant' ? info.error : undefined
   );
   return errors.findLast(error => error?.type === 'aborted')?.message ?? '';
 }
 
-function isFirst({ first_step, start }: ISegment): boolean {
+function isFirstSegment({ first_step, start }: ISegment): boolean {
   return (
     first_step <= 1 && (start === undefined || start.part + start.offset === 0)
   );
 }
 
 /** An answer with more lines is drawn in groups of this many. */
-const GROUP_LINES = 24;
+const MAX_GROUP_LINES = 24;
 
-function lineGroups(drawn: readonly Line[]): (readonly Line[])[] {
-  const count = Math.ceil(drawn.length / GROUP_LINES);
-  return Array.from({ length: count }, (_, number) =>
-    drawn.slice(number * GROUP_LINES, (number + 1) * GROUP_LINES)
+function lineGroups(rows: readonly Line[]): (readonly Line[])[] {
+  const groupCount = Math.ceil(rows.length / MAX_GROUP_LINES);
+  return Array.from({ length: groupCount }, (_, index) =>
+    rows.slice(index * MAX_GROUP_LINES, (index + 1) * MAX_GROUP_LINES)
   );
 }

@@ -21,14 +21,14 @@ interface ITurnFooterProps {
   /** Whether a question waits for the user. */
   hasAsks: boolean;
   /** Whether a stop button is drawn here; the panel has its own. */
-  stoppable: boolean;
+  hasStopButton: boolean;
 }
 
 /** Draws the line; its button stops the turn. */
 export function TurnFooter(props: ITurnFooterProps) {
-  const { messages, status, problem, hasAsks, stoppable } = props;
+  const { messages, status, problem, hasAsks, hasStopButton } = props;
   const { words } = useHost();
-  const turn = useTurnActionsIfOffered();
+  const turnActions = useTurnActionsIfOffered();
   return (
     <div className="plm-TurnFooter">
       <StatusIcon state={hasAsks ? 'waiting' : 'running'} />
@@ -39,11 +39,11 @@ export function TurnFooter(props: ITurnFooterProps) {
           <Activity messages={messages} status={status} hasAsks={hasAsks} />
         )}
       </span>
-      {stoppable && turn !== null && (
+      {hasStopButton && turnActions !== null && (
         <OutlinedButton
           className="plm-Stop"
           onClick={() => {
-            turn.stop();
+            turnActions.stop();
           }}
         >
           {words.__('Stop')}
@@ -54,7 +54,9 @@ export function TurnFooter(props: ITurnFooterProps) {
 }
 
 /** A shorter wait for the model is shown without a number, in milliseconds. */
-const SHORT_MS = 3000;
+const MIN_SHOWN_MS = 3000;
+
+const SECOND_MS = 1000;
 
 function Activity({
   messages,
@@ -64,7 +66,7 @@ function Activity({
   const { words } = useHost();
   const run = openRun(messages);
   if (run !== undefined || status.type === 'retry') {
-    return <Retried run={run} status={status} />;
+    return <RetryStatus run={run} status={status} />;
   }
   const loading = status.type === 'busy' ? status.loading : undefined;
   const activity =
@@ -76,19 +78,22 @@ function Activity({
     <>
       {activity}
       {since !== undefined && (
-        <Since moment={since} between={loading === undefined ? ' · ' : ' '} />
+        <ElapsedWait
+          since={since}
+          separator={loading === undefined ? ' · ' : ' '}
+        />
       )}
     </>
   );
 }
 
 /** Draws why a request is sent again, and when: the one line about it until it is answered. */
-function Retried(props: { run: IRetryRun | undefined; status: Status }) {
+function RetryStatus(props: { run: IRetryRun | undefined; status: Status }) {
   const { run, status } = props;
   const { words } = useHost();
-  const next = status.type === 'retry' ? status.next : null;
-  const now = useNow(next === null ? null : 1000);
-  const why =
+  const nextAttemptAt = status.type === 'retry' ? status.next : null;
+  const now = useNow(nextAttemptAt === null ? null : SECOND_MS);
+  const reason =
     run !== undefined
       ? reasonWords(run, words)
       : status.type === 'retry'
@@ -96,14 +101,19 @@ function Retried(props: { run: IRetryRun | undefined; status: Status }) {
         : '';
   const attempt =
     status.type === 'retry' ? status.attempt + 1 : (run?.failedCount ?? 0) + 1;
-  const secondsLeft = Math.max(0, Math.ceil(((next ?? now) - now) / 1000));
+  const secondsLeft = Math.max(
+    0,
+    Math.ceil(((nextAttemptAt ?? now) - now) / SECOND_MS)
+  );
   return (
     <>
-      {why}{' '}
-      {next === null ? (
+      {reason}{' '}
+      {nextAttemptAt === null ? (
         <>
           {words.__('Attempt %1 waits for the model', attempt)}
-          {run?.waitEndMs !== undefined && <Since moment={run.waitEndMs} />}
+          {run?.waitEndMs !== undefined && (
+            <ElapsedWait since={run.waitEndMs} />
+          )}
         </>
       ) : (
         words.__('Attempt %1 in %2.', attempt, wholeDurationText(secondsLeft))
@@ -113,27 +123,31 @@ function Retried(props: { run: IRetryRun | undefined; status: Status }) {
 }
 
 /** Draws the elapsed time of a long wait; hidden from screen readers. */
-function Since(props: { moment: number; between?: string }) {
-  const { moment, between = ' · ' } = props;
-  const passed = useNow(1000) - moment;
-  return passed < SHORT_MS ? null : (
-    <span aria-hidden="true">{between + wholeDurationText(passed / 1000)}</span>
+function ElapsedWait(props: { since: number; separator?: string }) {
+  const { since, separator = ' · ' } = props;
+  const waitedMs = useNow(SECOND_MS) - since;
+  return waitedMs < MIN_SHOWN_MS ? null : (
+    <span aria-hidden="true">
+      {separator + wholeDurationText(waitedMs / SECOND_MS)}
+    </span>
   );
 }
 
 /** Returns since when the model has sent nothing; undefined while it sends, or a tool runs. */
 function waitingSince(messages: readonly Message[]): number | undefined {
   const newest = messages.at(-1);
-  const last = newest?.parts.findLast(({ type }) => type !== 'step-start');
-  if (newest === undefined || last === undefined) {
+  const newestPart = newest?.parts.findLast(
+    ({ type }) => type !== 'step-start'
+  );
+  if (newest === undefined || newestPart === undefined) {
     return newest?.info.time.created;
   }
-  if (last.type === 'tool') {
-    return 'time' in last.state && 'end' in last.state.time
-      ? last.state.time.end
+  if (newestPart.type === 'tool') {
+    return 'time' in newestPart.state && 'end' in newestPart.state.time
+      ? newestPart.state.time.end
       : undefined;
   }
-  return last.type === 'step-finish' && newest.info.role === 'assistant'
+  return newestPart.type === 'step-finish' && newest.info.role === 'assistant'
     ? (newest.info.time.completed ?? undefined)
     : undefined;
 }
@@ -150,13 +164,16 @@ function activityText(
   if (newest?.info.role === 'assistant' && newest.info.summary) {
     return words.__('compacts older turns');
   }
-  const last = newest?.parts.findLast(({ type }) => type !== 'step-start');
-  if (last?.type === 'tool') {
-    return last.state.status === 'running' || last.state.status === 'pending'
+  const newestPart = newest?.parts.findLast(
+    ({ type }) => type !== 'step-start'
+  );
+  if (newestPart?.type === 'tool') {
+    return newestPart.state.status === 'running' ||
+      newestPart.state.status === 'pending'
       ? words.__('works')
       : words.__('waits for the model');
   }
-  return last?.type === 'text' || last?.type === 'reasoning'
+  return newestPart?.type === 'text' || newestPart?.type === 'reasoning'
     ? words.__('writes')
     : words.__('waits for the model');
 }

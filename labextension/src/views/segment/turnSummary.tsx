@@ -11,7 +11,7 @@ import { useHost } from '../host';
 
 interface ITurnSummaryProps {
   /** The id of the turn's prompt. */
-  turn: string;
+  turnId: string;
   messages: readonly Message[];
   density: Density;
   /** Whether the context window is drawn; the panel has it in its header. */
@@ -22,10 +22,10 @@ interface ITurnSummaryProps {
 
 /** Draws the line; nothing where there is nothing to tell and to do. */
 export function TurnSummary(props: ITurnSummaryProps) {
-  const { turn, messages, density, showsGauge, children } = props;
+  const { turnId, messages, density, showsGauge, children } = props;
   const { words } = useHost();
   const figures = turnFigures(messages);
-  const answer = messages.flatMap(({ info, parts }) =>
+  const answerTexts = messages.flatMap(({ info, parts }) =>
     info.role === 'assistant' && !info.summary
       ? parts.flatMap(part =>
           part.type === 'text' && !part.synthetic && !part.ignored
@@ -34,9 +34,9 @@ export function TurnSummary(props: ITurnSummaryProps) {
         )
       : []
   );
-  const text = answer.filter(text => text !== '').join('\n\n');
-  const [, ...others] = figures === null ? [] : figureWords(figures, words);
-  const last = messages.findLast(({ parts }) =>
+  const answer = answerTexts.filter(text => text !== '').join('\n\n');
+  const [, ...otherFacts] = figures === null ? [] : figureWords(figures, words);
+  const lastStepMessage = messages.findLast(({ parts }) =>
     parts.some(({ type }) => type === 'step-finish')
   );
   return (
@@ -50,7 +50,7 @@ export function TurnSummary(props: ITurnSummaryProps) {
               count(figures.sentTokens),
               count(figures.cachedTokens)
             ),
-            ...others.map(fact => fact.text)
+            ...otherFacts.map(fact => fact.text)
           ].join(' · ')}
         >
           <LinkButton
@@ -59,7 +59,7 @@ export function TurnSummary(props: ITurnSummaryProps) {
             title={words.__('Show all steps of this turn')}
             onClick={() => {
               densityChoice.setTurn(
-                turn,
+                turnId,
                 density === 'quiet' ? 'all steps' : 'quiet'
               );
             }}
@@ -82,20 +82,20 @@ export function TurnSummary(props: ITurnSummaryProps) {
           <Gauge
             used={figures.contextTokens}
             window={figures.windowTokens}
-            brief
+            isBrief
           />
         )}
       <span className="plm-TurnSummary-actions">
-        {text !== '' && (
+        {answer !== '' && (
           <CopyButton
             label={words.__('Copy')}
             name={words.__('Copy the answer')}
             title={words.__('Copy the answer as Markdown')}
-            text={() => text}
+            text={() => answer}
           />
         )}
-        {last !== undefined && (
-          <InspectButton target={{ request: last.info.id }} quiet />
+        {lastStepMessage !== undefined && (
+          <InspectButton target={{ request: lastStepMessage.info.id }} isLink />
         )}
         {children}
       </span>

@@ -6,26 +6,27 @@ import { useHost } from '../host';
 const WIDTH_PX = 120;
 const HEIGHT_PX = 44;
 const MAX_BARS = 60;
+const MAX_STEP_PX = 16;
 
-/** Draws the newest requests as bars; `most` is the largest of all branches, so that bars can be compared. */
-export function BranchSizes(props: { branch: Branch; most: number }) {
-  const { branch, most } = props;
+/** Draws the newest requests as bars; `maxTokens` is the largest of all branches, so that bars can be compared. */
+export function BranchSizes(props: { branch: Branch; maxTokens: number }) {
+  const { branch, maxTokens } = props;
   const { words } = useHost();
   const { estimates, sizes, window } = branch;
   if (sizes.length === 0) {
     return <span className="plm-Muted">{words.__('no request yet')}</span>;
   }
-  const newest = sizes.slice(-MAX_BARS);
-  const step = Math.min(WIDTH_PX / newest.length, 16);
+  const newestSizes = sizes.slice(-MAX_BARS);
+  const barStep = Math.min(WIDTH_PX / newestSizes.length, MAX_STEP_PX);
   const largest = Math.max(...sizes);
-  const [first, last] = [
+  const [firstText, lastText] = [
     shortCount(sizes[0] ?? 0),
     shortCount(sizes.at(-1) ?? 0)
   ];
-  const span =
+  const rangeText =
     sizes.length === 1
-      ? words.__('%1 tokens', first)
-      : words.__('%1 to %2 tokens', first, last);
+      ? words.__('%1 tokens', firstText)
+      : words.__('%1 to %2 tokens', firstText, lastText);
   return (
     <>
       <svg
@@ -35,21 +36,21 @@ export function BranchSizes(props: { branch: Branch; most: number }) {
         height={HEIGHT_PX}
         aria-hidden="true"
       >
-        {newest.map((size, index) => {
-          const height = Math.max(1, (size / most) * HEIGHT_PX);
+        {newestSizes.map((size, index) => {
+          const height = Math.max(1, (size / maxTokens) * HEIGHT_PX);
           return (
             <rect
               key={index}
-              x={index * step}
+              x={index * barStep}
               y={HEIGHT_PX - height}
-              width={Math.max(1, step - 1)}
+              width={Math.max(1, barStep - 1)}
               height={height}
             />
           );
         })}
       </svg>
       <span className="plm-Branches-sizes">
-        {span}
+        {rangeText}
         {window > 0 &&
           `, ${words.__(
             'at most %1 % of %2',

@@ -12,8 +12,8 @@ interface IBranchTreeProps {
 /** Draws the branches below each other, each within the one that it was forked from. */
 export function BranchTree({ branches, session }: IBranchTreeProps) {
   const { words } = useHost();
-  const listed = new Set(branches.map(branch => branch.session));
-  const roots = branches.filter(branch => !listed.has(branch.parent));
+  const listedIds = new Set(branches.map(branch => branch.session));
+  const roots = branches.filter(branch => !listedIds.has(branch.parent));
   return (
     <div
       className="plm-Branches-tree"
@@ -57,13 +57,13 @@ function Level(props: {
 
 /** Returns where a branch was forked from its parent; empty for one without a parent. */
 function forkedAfter(
-  { forked_after: after, parent }: Branch,
+  { forked_after: requestNumber, parent }: Branch,
   words: IWords
 ): string {
   if (parent === '') {
     return '';
   }
-  return after === 0
+  return requestNumber === 0
     ? words.__('forked before the first request')
-    : words.__('forked after request %1', after);
+    : words.__('forked after request %1', requestNumber);
 }

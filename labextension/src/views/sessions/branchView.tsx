@@ -17,28 +17,33 @@ export function BranchView(props: { session: string; onBack: () => void }) {
   const { session, onBack } = props;
   const { words } = useHost();
   const sessions = useSessionActions();
-  const [table, setTable] = useState<BranchTable | string | null>(null);
-  const close = useFirstFocus<HTMLButtonElement>();
+  const [tableOrError, setTable] = useState<BranchTable | string | null>(null);
+  const closeButtonRef = useFirstFocus<HTMLButtonElement>();
   useEffect(
     () => unlessGone(sessions.branches(session), setTable),
     [sessions, session]
   );
   return (
     <section className="plm-Branches" aria-label={words.__('Branches')}>
-      {table === null && (
+      {tableOrError === null && (
         <p className="plm-Muted" role="status">
           {words.__('Reading the branches…')}
         </p>
       )}
-      {typeof table === 'string' && (
+      {typeof tableOrError === 'string' && (
         <p className="plm-Muted" role="alert">
-          {table}
+          {tableOrError}
         </p>
       )}
-      {table !== null && typeof table !== 'string' && (
-        <Branches table={table} session={session} />
+      {tableOrError !== null && typeof tableOrError !== 'string' && (
+        <Branches table={tableOrError} session={session} />
       )}
-      <button type="button" ref={close} className="plm-Button" onClick={onBack}>
+      <button
+        type="button"
+        ref={closeButtonRef}
+        className="plm-Button"
+        onClick={onBack}
+      >
         {words.__('Close')}
       </button>
     </section>
@@ -49,11 +54,11 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
   const { words } = useHost();
   const { branches, left_out: leftOut, parted_at: partedAt } = table;
   const names = branches.map(branch => sessionTitle(branch.title, words));
-  const most = Math.max(1, ...branches.flatMap(branch => branch.sizes));
+  const maxTokens = Math.max(1, ...branches.flatMap(branch => branch.sizes));
   const [first, ...others] = branches;
-  const compared = others.map(branch => ({
+  const comparisons = others.map(branch => ({
     branch,
-    before: branches.find(other => other.session === branch.parent) ?? first
+    other: branches.find(other => other.session === branch.parent) ?? first
   }));
   return (
     <>
@@ -82,7 +87,7 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
                   branch={branch}
                   name={names[index] ?? ''}
                   isAskedAbout={branch.session === session}
-                  with={branch === first ? undefined : first}
+                  comparedBranch={branch === first ? undefined : first}
                 />
               ))}
             </tr>
@@ -100,11 +105,11 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
             </tr>
             {table.figures
               .filter(({ values }) => values.some(value => value !== ''))
-              .map(({ name, values, branches_differ: differ }) => (
-                <tr key={name} data-differ={differ || undefined}>
+              .map(({ name, values, branches_differ: branchesDiffer }) => (
+                <tr key={name} data-differ={branchesDiffer || undefined}>
                   <th scope="row">
                     {name}{' '}
-                    {differ && (
+                    {branchesDiffer && (
                       <span className="plm-Branches-differ">
                         {words.__('differs')}
                       </span>
@@ -119,7 +124,7 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
               <th scope="row">{words.__('context by request')}</th>
               {branches.map(branch => (
                 <td key={branch.session}>
-                  <BranchSizes branch={branch} most={most} />
+                  <BranchSizes branch={branch} maxTokens={maxTokens} />
                 </td>
               ))}
             </tr>
@@ -131,20 +136,20 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
           {words.__('%1 older branches are not shown.', leftOut)}
         </p>
       )}
-      {compared.map(
-        ({ before, branch }) =>
-          before !== undefined && (
+      {comparisons.map(
+        ({ other, branch }) =>
+          other !== undefined && (
             <Disclosure
               key={branch.session}
               className="plm-Branches-difference"
               head={words.__(
                 'How the answer of %1 differs from that of %2',
                 sessionTitle(branch.title, words),
-                sessionTitle(before.title, words)
+                sessionTitle(other.title, words)
               )}
             >
               <TextDifference
-                before={before.text}
+                before={other.text}
                 now={branch.text}
                 sameWords={words.__('Both answers are the same.')}
               />
@@ -162,9 +167,9 @@ function BranchHead(props: {
   /** Whether it is the session that was asked about. */
   isAskedAbout: boolean;
   /** The branch that it is compared with in the inspector. */
-  with: Branch | undefined;
+  comparedBranch: Branch | undefined;
 }) {
-  const { isAskedAbout, branch, name, with: first } = props;
+  const { isAskedAbout, branch, name, comparedBranch } = props;
   const { words } = useHost();
   const inspector = useInspectorOpener();
   const opener = useSessionOpener();
@@ -185,11 +190,11 @@ function BranchHead(props: {
           {words.__('Open')}
         </LinkButton>
       )}
-      {first !== undefined && inspector?.compare !== undefined && (
+      {comparedBranch !== undefined && inspector?.compare !== undefined && (
         <LinkButton
           aria-label={words.__('Inspect %1 beside the first', name)}
           onClick={() => {
-            inspector.compare?.(first.session, branch.session);
+            inspector.compare?.(comparedBranch.session, branch.session);
           }}
         >
           {words.__('Inspect both')}

@@ -22,17 +22,17 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
   const { words } = useHost();
   const sharing = useSharingActions();
   const [result, setResult] = useState('');
-  const [busy, setBusy] = useState(false);
-  const first = useFirstFocus<HTMLButtonElement>();
+  const [isBusy, setBusy] = useState(false);
+  const firstButtonRef = useFirstFocus<HTMLButtonElement>();
   const formats: readonly [ExportFormat, string][] = [
     ['ipynb', words.__('Notebook')],
     ['md', words.__('Markdown')],
     ['html', words.__('Web page')],
     ['json', words.__('JSON')]
   ];
-  const exportTo = async (form: ExportFormat) => {
+  const exportAs = async (format: ExportFormat) => {
     setBusy(true);
-    const { error, file } = await sharing.export(session, form);
+    const { error, file } = await sharing.export(session, format);
     setBusy(false);
     setResult(error ?? (file === undefined ? '' : writtenText(file, words)));
   };
@@ -47,16 +47,16 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
           'Write a copy of this session beside the notebook, without the keys. JSON can be imported into another project.'
         )}
       </p>
-      {formats.map(([form, name], index) => (
+      {formats.map(([format, name], index) => (
         <button
           type="button"
-          key={form}
-          ref={index === 0 ? first : null}
+          key={format}
+          ref={index === 0 ? firstButtonRef : null}
           className="plm-Button"
-          aria-disabled={busy}
+          aria-disabled={isBusy}
           onClick={() => {
-            if (!busy) {
-              void exportTo(form);
+            if (!isBusy) {
+              void exportAs(format);
             }
           }}
         >
@@ -65,7 +65,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
       ))}
       <OutlinedButton onClick={onBack}>{words.__('Close')}</OutlinedButton>
       <p className="plm-Sessions-said" role="status">
-        {busy ? words.__('A moment…') : result}
+        {isBusy ? words.__('A moment…') : result}
       </p>
     </div>
   );
@@ -87,9 +87,9 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const sharing = useSharingActions();
   const [path, setPath] = useState('');
   const [importResult, setImportResult] = useState<IImportResult | null>(null);
-  const [busy, setBusy] = useState(false);
+  const [isBusy, setBusy] = useState(false);
   const [progress, setProgress] = useState<IImportProgress | null>(null);
-  const field = useFirstFocus<HTMLInputElement>();
+  const fieldRef = useFirstFocus<HTMLInputElement>();
   const runImport = async () => {
     setBusy(true);
     setImportResult(null);
@@ -105,7 +105,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
       aria-label={words.__('Import')}
       onSubmit={event => {
         event.preventDefault();
-        if (path.trim() !== '' && !busy) {
+        if (path.trim() !== '' && !isBusy) {
           void runImport();
         }
       }}
@@ -117,7 +117,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
         )}
       </p>
       <input
-        ref={field}
+        ref={fieldRef}
         className="plm-Field"
         aria-label={words.__('Path of the file or folder')}
         placeholder={words.__('Path, such as session.json')}
@@ -132,7 +132,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
         className="plm-Button"
         data-main
         disabled={path.trim() === ''}
-        aria-disabled={busy}
+        aria-disabled={isBusy}
       >
         {words.__('Import')}
       </button>
@@ -146,7 +146,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
         />
       )}
       <div className="plm-Sessions-said" role="status">
-        {busy
+        {isBusy
           ? words.__('A moment…')
           : importResult && <ImportResult importResult={importResult} />}
       </div>
@@ -193,19 +193,19 @@ function ImportResult({ importResult }: { importResult: IImportResult }) {
   if (error !== undefined) {
     return <p>{error}</p>;
   }
-  const unshown = unreadable.length - MAX_PROBLEMS;
+  const unshownCount = unreadable.length - MAX_PROBLEMS;
   return (
     <>
       <p>{importedText(imported, words)}</p>
       {unreadable.slice(0, MAX_PROBLEMS).map(({ where, what }) => (
         <p key={where}>{words.__('Not read: %1. %2', where, what)}</p>
       ))}
-      {unshown > 0 && (
+      {unshownCount > 0 && (
         <p>
           {words._n(
             '%1 more could not be read.',
             '%1 more could not be read.',
-            unshown
+            unshownCount
           )}
         </p>
       )}
@@ -218,16 +218,16 @@ function importedText(imported: readonly Imported[], words: IWords): string {
   if (imported.length === 0) {
     return words.__('No session was found there.');
   }
-  const countOf = (kind: Imported['outcome']) =>
-    imported.filter(({ outcome }) => outcome === kind).length;
-  const ways: readonly [number, string][] = [
+  const countOf = (outcomeName: Imported['outcome']) =>
+    imported.filter(({ outcome }) => outcome === outcomeName).length;
+  const counts: readonly [number, string][] = [
     [countOf('new'), words.__('new')],
     [countOf('updated'), words.__('updated')],
     [countOf('copy'), words.__('as a copy, since the one here is another')],
     [countOf('same'), words.__('here already')]
   ];
-  const parts = ways
+  const phrases = counts
     .filter(([number]) => number > 0)
     .map(([number, way]) => `${number} ${way}`);
-  return words.__('Imported: %1.', parts.join(', '));
+  return words.__('Imported: %1.', phrases.join(', '));
 }

@@ -39,34 +39,34 @@ export function SessionItem(props: ISessionItemProps) {
   const sharing = useSharingActionsIfOffered();
   const inspector = useInspectorOpener();
   const [openAction, setOpenAction] = useState<OpenAction>('nothing');
-  const more = useRef<HTMLButtonElement>(null);
-  const line = useRef<HTMLLIElement>(null);
+  const moreButtonRef = useRef<HTMLButtonElement>(null);
+  const lineRef = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (isCurrent) {
-      line.current?.scrollIntoView({ block: 'nearest' });
+      lineRef.current?.scrollIntoView({ block: 'nearest' });
     }
   }, [isCurrent]);
-  const id = useId();
+  const actionsId = useId();
   const title = sessionTitle(row.title, words);
   const isArchived = row.archived !== undefined;
   const closeActions = () => {
     setOpenAction('nothing');
-    more.current?.focus();
+    moreButtonRef.current?.focus();
   };
   /** Waits for an action; the list is requested again when it succeeded. */
-  const closeAndWait = (work: Promise<string>) => {
+  const closeAndWait = (outcome: Promise<string>) => {
     closeActions();
-    void work.then(problem => {
+    void outcome.then(problem => {
       if (problem === '') {
         onChanged();
       }
     });
   };
-  const opens = (action: OpenAction) => () => {
+  const openHandler = (action: OpenAction) => () => {
     setOpenAction(action);
   };
   const actions: readonly SessionAction[] = [
-    [words.__('Rename'), opens('naming')],
+    [words.__('Rename'), openHandler('naming')],
     [
       words.__('Fork'),
       () => {
@@ -74,7 +74,7 @@ export function SessionItem(props: ISessionItemProps) {
         onChosen();
       }
     ],
-    [words.__('Compare branches'), opens('branches')],
+    [words.__('Compare branches'), openHandler('branches')],
     ...(inspector === null
       ? []
       : [
@@ -89,8 +89,8 @@ export function SessionItem(props: ISessionItemProps) {
     ...(sharing === null
       ? []
       : [
-          [words.__('Share'), opens('sharing')] as const,
-          [words.__('Export'), opens('exporting')] as const
+          [words.__('Share'), openHandler('sharing')] as const,
+          [words.__('Export'), openHandler('exporting')] as const
         ]),
     [
       isArchived ? words.__('Unarchive') : words.__('Archive'),
@@ -98,11 +98,11 @@ export function SessionItem(props: ISessionItemProps) {
         closeAndWait(sessions.archive(row.id, !isArchived));
       }
     ],
-    [words.__('Delete'), opens('deleting')]
+    [words.__('Delete'), openHandler('deleting')]
   ];
   return (
     <li
-      ref={line}
+      ref={lineRef}
       className="plm-Sessions-item"
       onKeyDown={event => {
         if (event.key === 'Escape' && openAction !== 'nothing') {
@@ -134,10 +134,10 @@ export function SessionItem(props: ISessionItemProps) {
         </button>
         <button
           type="button"
-          ref={more}
+          ref={moreButtonRef}
           className="plm-Sessions-more"
           aria-expanded={openAction !== 'nothing'}
-          aria-controls={id}
+          aria-controls={actionsId}
           aria-label={words.__('What to do with %1', title)}
           title={words.__(
             'Rename, fork, compare branches, inspect, share, export, archive, delete'
@@ -150,7 +150,7 @@ export function SessionItem(props: ISessionItemProps) {
         </button>
       </div>
       <div
-        id={id}
+        id={actionsId}
         className="plm-Sessions-actions"
         hidden={openAction === 'nothing'}
       >
@@ -170,7 +170,7 @@ export function SessionItem(props: ISessionItemProps) {
         {openAction === 'sharing' && sharing !== null && (
           <SharePage
             session={row.id}
-            shared={row.shared}
+            isShared={row.shared}
             onBack={closeActions}
             onChanged={onChanged}
           />
@@ -220,9 +220,9 @@ interface INamingProps {
 function RenameForm({ title, onName, onBack }: INamingProps) {
   const { words } = useHost();
   const [name, setName] = useState(title);
-  const field = useRef<HTMLInputElement>(null);
+  const fieldRef = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    field.current?.select();
+    fieldRef.current?.select();
   }, []);
   return (
     <form
@@ -235,7 +235,7 @@ function RenameForm({ title, onName, onBack }: INamingProps) {
       }}
     >
       <input
-        ref={field}
+        ref={fieldRef}
         className="plm-Field"
         aria-label={words.__('New title')}
         maxLength={100}
@@ -265,7 +265,7 @@ interface IDeletingProps {
 
 function DeleteConfirmation({ title, onDelete, onBack }: IDeletingProps) {
   const { words } = useHost();
-  const keep = useFirstFocus<HTMLButtonElement>();
+  const keepButtonRef = useFirstFocus<HTMLButtonElement>();
   return (
     <div
       role="group"
@@ -278,7 +278,12 @@ function DeleteConfirmation({ title, onDelete, onBack }: IDeletingProps) {
           title
         )}
       </p>
-      <button type="button" ref={keep} className="plm-Button" onClick={onBack}>
+      <button
+        type="button"
+        ref={keepButtonRef}
+        className="plm-Button"
+        onClick={onBack}
+      >
         {words.__('Keep it')}
       </button>
       <OutlinedButton className="plm-ActionButton-final" onClick={onDelete}>

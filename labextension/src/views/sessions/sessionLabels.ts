@@ -6,7 +6,7 @@ import type { IWords } from '../host';
 export function sessionSummary(row: SessionSummary, words: IWords): string {
   const { messages } = row;
   return [
-    timeOrDay(new Date(row.updated)),
+    timeOrDayText(new Date(row.updated)),
     row.forked_from === undefined ? undefined : words.__('a fork'),
     words._n('%1 message', '%1 messages', messages),
     row.shared ? words.__('shared') : undefined,
@@ -20,16 +20,18 @@ export function sessionSummary(row: SessionSummary, words: IWords): string {
 }
 
 /** Formats a date: the time if it is today, else the day. */
-function timeOrDay(when: Date): string {
-  return when.toDateString() === new Date().toDateString()
-    ? when.toLocaleTimeString(undefined, { timeStyle: 'short' })
-    : when.toLocaleDateString(undefined, { dateStyle: 'medium' });
+function timeOrDayText(date: Date): string {
+  return date.toDateString() === new Date().toDateString()
+    ? date.toLocaleTimeString(undefined, { timeStyle: 'short' })
+    : date.toLocaleDateString(undefined, { dateStyle: 'medium' });
 }
 
 /** Returns a session's title; an untitled one is called new. */
 export function sessionTitle(title: string, words: IWords): string {
-  return title === '' || UNNAMED.test(title) ? words.__('New session') : title;
+  return title === '' || UNNAMED_TITLE.test(title)
+    ? words.__('New session')
+    : title;
 }
 
 /** The title that the kernel sets before the first prompt. */
-const UNNAMED = /^New session - \d{4}-[^ ]*$/;
+const UNNAMED_TITLE = /^New session - \d{4}-[^ ]*$/;

@@ -11,23 +11,31 @@ import { onEscape, runAfter, useFirstFocus } from '../dom/effects';
 
 interface ISessionListProps {
   /** Id of the session that is shown. */
-  current: string;
+  currentId: string;
   onClose: () => void;
   /** Called when the user chose a session and wants to write in it. */
   onChosen: () => void;
 }
 
 /** Draws the list; it is requested again each time it opens, and while the user searches. */
-export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
+export function SessionList({
+  currentId,
+  onClose,
+  onChosen
+}: ISessionListProps) {
   const { words } = useHost();
   const sessions = useSessionActions();
   const sharing = useSharingActionsIfOffered();
-  const first = useFirstFocus<HTMLButtonElement>();
-  const [searched, setSearched] = useState('');
-  const [isArchived, setArchived] = useState(false);
+  const firstButtonRef = useFirstFocus<HTMLButtonElement>();
+  const [query, setQuery] = useState('');
+  const [showsArchived, setShowsArchived] = useState(false);
   const [isImporting, setImporting] = useState(false);
   const importButton = useRef<HTMLButtonElement>(null);
-  const { page, more, again } = useList(searched, isArchived, current);
+  const { page, fetchMore, reload } = useSessionPage(
+    query,
+    showsArchived,
+    currentId
+  );
   return (
     <section
       className="plm-Sessions"
@@ -37,7 +45,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
       <div className="plm-Sessions-tools">
         <button
           type="button"
-          ref={first}
+          ref={firstButtonRef}
           className="plm-Button"
           onClick={() => {
             sessions.create();
@@ -61,8 +69,8 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         )}
         <TickBox
           className="plm-Sessions-archived"
-          isTicked={isArchived}
-          onTick={setArchived}
+          isTicked={showsArchived}
+          onTick={setShowsArchived}
         >
           {words.__('Archived')}
         </TickBox>
@@ -73,7 +81,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
             setImporting(false);
             importButton.current?.focus();
           }}
-          onChanged={again}
+          onChanged={reload}
         />
       )}
       <input
@@ -81,93 +89,95 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         className="plm-Field"
         aria-label={words.__('Find sessions by title and prompts')}
         placeholder={words.__('Find by title and prompts')}
-        value={searched}
+        value={query}
         onChange={event => {
-          setSearched(event.target.value);
+          setQuery(event.target.value);
         }}
       />
       <p className="plm-Sessions-count plm-Muted" role="status">
-        {count(page, searched, isArchived, words)}
+        {countText(page, query, showsArchived, words)}
       </p>
       <ul>
         {(page?.rows ?? []).map(row => (
           <SessionItem
             key={row.id}
             row={row}
-            isCurrent={row.id === current}
+            isCurrent={row.id === currentId}
             onChosen={onChosen}
-            onChanged={again}
+            onChanged={reload}
           />
         ))}
       </ul>
-      {more !== null && (
-        <OutlinedButton onClick={more}>{words.__('Show more')}</OutlinedButton>
+      {fetchMore !== null && (
+        <OutlinedButton onClick={fetchMore}>
+          {words.__('Show more')}
+        </OutlinedButton>
       )}
     </section>
   );
 }
 
 /** Milliseconds without a key before a search begins. */
-const PAUSE_MS = 200;
+const SEARCH_DELAY_MS = 200;
 
-interface IList {
+interface ISessionListPage {
   page: ISessionPage | null;
   /** Fetches the next page; null if there is none. */
-  more: (() => void) | null;
+  fetchMore: (() => void) | null;
   /** Requests the list again. */
-  again: () => void;
+  reload: () => void;
 }
 
 /** Returns the sessions; they are requested again when another one is shown, which may be new, such as a fork. */
-function useList(
-  searched: string,
-  isArchived: boolean,
-  current: string
-): IList {
+function useSessionPage(
+  query: string,
+  showsArchived: boolean,
+  currentId: string
+): ISessionListPage {
   const sessions = useSessionActions();
   const [page, setPage] = useState<ISessionPage | null>(null);
-  const [requests, setRequests] = useState(0);
-  const queryNumber = useRef(0);
+  const [reloadCount, setReloadCount] = useState(0);
+  const newestQuery = useRef(0);
   useEffect(() => {
-    const number = ++queryNumber.current;
-    const take = (nextPage: ISessionPage) => {
-      if (number === queryNumber.current) {
+    const queryNumber = ++newestQuery.current;
+    const showPage = (nextPage: ISessionPage) => {
+      if (queryNumber === newestQuery.current) {
         setPage(nextPage);
       }
     };
-    return runAfter(searched === '' ? 0 : PAUSE_MS, () => {
+    return runAfter(query === '' ? 0 : SEARCH_DELAY_MS, () => {
       sessions
-        .list({ words: searched, archived: isArchived })
-        .then(take, () => {
-          take({ rows: [], total: 0 });
+        .list({ words: query, archived: showsArchived })
+        .then(showPage, () => {
+          showPage({ rows: [], total: 0 });
         });
     });
-  }, [sessions, searched, isArchived, current, requests]);
-  const again = useCallback(() => {
-    setRequests(before => before + 1);
+  }, [sessions, query, showsArchived, currentId, reloadCount]);
+  const reload = useCallback(() => {
+    setReloadCount(count => count + 1);
   }, []);
   const cursor = page?.cursor;
   if (page === null || cursor === undefined) {
-    return { page, more: null, again };
+    return { page, fetchMore: null, reload };
   }
-  const more = () => {
-    const number = queryNumber.current;
+  const fetchMore = () => {
+    const queryNumber = newestQuery.current;
     void sessions
-      .list({ words: searched, archived: isArchived, cursor })
+      .list({ words: query, archived: showsArchived, cursor })
       .then(nextPage => {
-        if (number === queryNumber.current) {
+        if (queryNumber === newestQuery.current) {
           setPage({ ...nextPage, rows: [...page.rows, ...nextPage.rows] });
         }
       });
   };
-  return { page, more, again };
+  return { page, fetchMore, reload };
 }
 
 /** Returns the number of results, announced to screen readers during a search. */
-function count(
+function countText(
   page: ISessionPage | null,
-  searched: string,
-  isArchived: boolean,
+  query: string,
+  showsArchived: boolean,
   words: IWords
 ): string {
   if (page === null) {
@@ -176,10 +186,10 @@ function count(
   if (page.total > 0) {
     return words._n('%1 session', '%1 sessions', page.total);
   }
-  if (searched.trim() !== '') {
+  if (query.trim() !== '') {
     return words.__('No session holds these words.');
   }
-  return isArchived
+  return showsArchived
     ? words.__('No session is archived.')
     : words.__('There is no session yet.');
 }

@@ -8,7 +8,7 @@ import { useFirstFocus } from '../dom/effects';
 
 interface ISharePageProps {
   session: string;
-  shared: boolean;
+  isShared: boolean;
   onBack: () => void;
   /** Called when the list of sessions has changed. */
   onChanged: () => void;
@@ -16,13 +16,13 @@ interface ISharePageProps {
 
 /** Explains what a share page is, creates it, and shows where it is. */
 export function SharePage(props: ISharePageProps) {
-  const { session, shared, onBack, onChanged } = props;
+  const { session, isShared, onBack, onChanged } = props;
   const { words } = useHost();
   const sharing = useSharingActions();
   const [file, setFile] = useState<ExportedFile | null>(null);
   const [result, setResult] = useState('');
-  const [busy, setBusy] = useState(false);
-  const first = useFirstFocus<HTMLButtonElement>();
+  const [isBusy, setBusy] = useState(false);
+  const firstButtonRef = useFirstFocus<HTMLButtonElement>();
   const createPage = async () => {
     setBusy(true);
     const outcome = await sharing.share(session);
@@ -66,24 +66,24 @@ export function SharePage(props: ISharePageProps) {
         </p>
       )}
       <p className="plm-Muted" role="status">
-        {busy ? words.__('A moment…') : result}
+        {isBusy ? words.__('A moment…') : result}
       </p>
       {file === null ? (
         <button
           type="button"
-          ref={first}
+          ref={firstButtonRef}
           className="plm-Button"
           data-main
-          disabled={busy}
+          disabled={isBusy}
           onClick={() => void createPage()}
         >
-          {shared ? words.__('Make it again') : words.__('Make the page')}
+          {isShared ? words.__('Make it again') : words.__('Make the page')}
         </button>
       ) : (
         <SaveButton file={file} />
       )}
-      {(shared || file !== null) && (
-        <OutlinedButton disabled={busy} onClick={() => void unshare()}>
+      {(isShared || file !== null) && (
+        <OutlinedButton disabled={isBusy} onClick={() => void unshare()}>
           {words.__('Delete the page')}
         </OutlinedButton>
       )}
@@ -98,12 +98,12 @@ export function SharePage(props: ISharePageProps) {
  */
 function SaveButton({ file }: { file: ExportedFile }) {
   const { words } = useHost();
-  const button = useFirstFocus<HTMLButtonElement>();
+  const buttonRef = useFirstFocus<HTMLButtonElement>();
   const { content } = file;
   return content === undefined ? null : (
     <button
       type="button"
-      ref={button}
+      ref={buttonRef}
       className="plm-Button"
       data-main
       onClick={() => {
@@ -116,7 +116,7 @@ function SaveButton({ file }: { file: ExportedFile }) {
 }
 
 /** Milliseconds after which the browser has read the data it saves. */
-const SAVE_MS = 10_000;
+const MAX_SAVE_MS = 10_000;
 
 function saveAsFile(content: string): void {
   const blob = new Blob([content], { type: 'application/octet-stream' });
@@ -128,5 +128,5 @@ function saveAsFile(content: string): void {
   link.click();
   setTimeout(() => {
     URL.revokeObjectURL(url);
-  }, SAVE_MS);
+  }, MAX_SAVE_MS);
 }

@@ -12,7 +12,7 @@ import { refusalText } from '../controls/permissionWords';
 import { useHost, type IWords } from '../host';
 
 /** The minimum interval between announcements, in milliseconds. */
-const PAUSE_MS = 1500;
+const MIN_PAUSE_MS = 1500;
 
 /** The number of announcements that stay in the region. */
 const MAX_ANNOUNCEMENTS = 20;
@@ -23,55 +23,61 @@ export function Announcements(props: {
   /** Whether another live region announces the session. */
   isQuiet?: (() => boolean) | undefined;
 }) {
-  const { transcript, isQuiet = never } = props;
+  const { transcript, isQuiet = isNeverQuiet } = props;
   const { words } = useHost();
-  const announced = useRef<IAnnouncementState | null>(null);
-  const newest = useRef(transcript);
-  const timer = useRef<number | null>(null);
+  const announcedRef = useRef<IAnnouncementState | null>(null);
+  const transcriptRef = useRef(transcript);
+  const timerRef = useRef<number | null>(null);
   const [shownTexts, setShownTexts] = useState<readonly [number, string][]>([]);
-  const session = transcript.session?.id;
-  const [knownSession, setKnownSession] = useState(session);
-  if (knownSession !== session) {
+  const sessionId = transcript.session?.id;
+  const [previousId, setPreviousId] = useState(sessionId);
+  if (previousId !== sessionId) {
     // Announcements of another session do not belong to this one.
-    setKnownSession(session);
+    setPreviousId(sessionId);
     setShownTexts([]);
   }
   useEffect(() => {
-    newest.current = transcript;
+    transcriptRef.current = transcript;
     // The last announcements of a turn come before another turn begins.
     const isOver =
-      announced.current?.isBusy === true && transcript.status.type === 'idle';
-    if (timer.current !== null) {
+      announcedRef.current?.isBusy === true &&
+      transcript.status.type === 'idle';
+    if (timerRef.current !== null) {
       if (!isOver) {
         return;
       }
-      window.clearTimeout(timer.current);
+      window.clearTimeout(timerRef.current);
     }
     const announce = () => {
-      timer.current = null;
-      const [news, now] = newAnnouncements(newest.current, announced.current);
-      announced.current = now;
-      if (news.length > 0 && !isQuiet()) {
-        const text = news.map(item => announcementText(item, words)).join(' ');
-        setShownTexts(before => {
-          const number = (before.at(-1)?.[0] ?? 0) + 1;
-          return [...before, [number, text] as [number, string]].slice(
+      timerRef.current = null;
+      const [announcements, announced] = newAnnouncements(
+        transcriptRef.current,
+        announcedRef.current
+      );
+      announcedRef.current = announced;
+      if (announcements.length > 0 && !isQuiet()) {
+        const text = announcements
+          .map(announcement => announcementText(announcement, words))
+          .join(' ');
+        setShownTexts(texts => {
+          const number = (texts.at(-1)?.[0] ?? 0) + 1;
+          return [...texts, [number, text] as [number, string]].slice(
             -MAX_ANNOUNCEMENTS
           );
         });
       }
     };
     // The first look is taken at once, so that later content counts as new.
-    timer.current = window.setTimeout(
+    timerRef.current = window.setTimeout(
       announce,
-      announced.current === null || isOver ? 0 : PAUSE_MS
+      announcedRef.current === null || isOver ? 0 : MIN_PAUSE_MS
     );
   }, [transcript, words, isQuiet]);
   useEffect(
     () => () => {
-      if (timer.current !== null) {
-        window.clearTimeout(timer.current);
-        timer.current = null;
+      if (timerRef.current !== null) {
+        window.clearTimeout(timerRef.current);
+        timerRef.current = null;
       }
     },
     []
@@ -90,9 +96,9 @@ export function Announcements(props: {
   );
 }
 
-const never = () => false;
+const isNeverQuiet = () => false;
 
-function callWords(
+function callText(
   { outcome, subject, tool }: Extract<Announcement, { kind: 'call' }>,
   words: IWords
 ): string {
@@ -130,7 +136,7 @@ function announcementText(announcement: Announcement, words: IWords): string {
     case 'words':
       return announcement.text;
     case 'call':
-      return callWords(announcement, words);
+      return callText(announcement, words);
     case 'looks':
       return asSentence(
         workText(

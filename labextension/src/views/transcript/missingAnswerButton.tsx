@@ -10,20 +10,24 @@ const MissingAnswersContext = createContext<ReadonlySet<string> | null>(null);
 export const MissingAnswersProvider = MissingAnswersContext.Provider;
 
 /** Draws the button and its result; nothing if the notebook shows the answer. */
-export function MissingAnswerButton({ target }: { target: string }) {
+export function MissingAnswerButton({ turnId }: { turnId: string }) {
   const { words } = useHost();
-  const turns = useContext(MissingAnswersContext);
+  const missingTurns = useContext(MissingAnswersContext);
   const notebook = useNotebookActionsIfOffered();
   const [result, setResult] = useState<string | null>(null);
   const [isWaiting, setWaiting] = useState(false);
-  const isMissing = turns?.has(target) === true;
-  if (turns === null || notebook === null || (!isMissing && result === null)) {
+  const isMissing = missingTurns?.has(turnId) === true;
+  if (
+    missingTurns === null ||
+    notebook === null ||
+    (!isMissing && result === null)
+  ) {
     return null;
   }
   const insert = async () => {
     setWaiting(true);
     setResult('');
-    const problem = await notebook.insertAnswer(target);
+    const problem = await notebook.insertAnswer(turnId);
     setResult(
       problem === '' ? words.__('The answer is in the notebook.') : problem
     );

@@ -14,20 +14,20 @@ interface IPromptHeadProps {
   origin: Origin | undefined;
   /** Whether the prompt comes from the calling agent. */
   isTask: boolean;
-  attached: readonly StandalonePart[];
+  attachedParts: readonly StandalonePart[];
   /** Whether the prompt was reverted. */
-  reverted: boolean;
+  isReverted: boolean;
   /** The prompt's text. */
   children: ReactNode;
 }
 
 /** Draws the line and the text; the chip opens to what went along, below it, part by part. */
 export function PromptHead(props: IPromptHeadProps) {
-  const { origin, isTask, attached, reverted, children } = props;
+  const { origin, isTask, attachedParts, isReverted, children } = props;
   const { words } = useHost();
-  const [open, setOpen] = useState(false);
-  const list = useId();
-  const label = attachedWords(attached, words);
+  const [isOpen, setOpen] = useState(false);
+  const listId = useId();
+  const label = attachedText(attachedParts, words);
   return (
     <>
       <div className="plm-TurnPrompt-source">
@@ -35,17 +35,17 @@ export function PromptHead(props: IPromptHeadProps) {
           {isTask ? words.__('Asked') : words.__('You said')}{' '}
         </span>
         {isTask ? words.__('from the agent') : <Source origin={origin} />}
-        {reverted && <strong>{words.__('Reverted')}</strong>}
+        {isReverted && <strong>{words.__('Reverted')}</strong>}
         {label !== '' && (
           <button
             type="button"
             className="plm-TurnPrompt-attached"
-            aria-expanded={open}
-            aria-controls={open ? list : undefined}
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? listId : undefined}
             aria-label={words.__('Went along: %1', label)}
             title={words.__('What went along with the prompt')}
             onClick={() => {
-              setOpen(!open);
+              setOpen(!isOpen);
             }}
           >
             + {label}
@@ -53,9 +53,9 @@ export function PromptHead(props: IPromptHeadProps) {
         )}
       </div>
       {children}
-      {open && (
-        <div className="plm-TurnPrompt-parts" id={list}>
-          {attached.map(part => (
+      {isOpen && (
+        <div className="plm-TurnPrompt-parts" id={listId}>
+          {attachedParts.map(part => (
             <StandalonePartView key={part.id} part={part} />
           ))}
         </div>
@@ -68,23 +68,23 @@ export function PromptHead(props: IPromptHeadProps) {
 function Source({ origin }: { origin: Origin | undefined }) {
   const { words } = useHost();
   const notebook = useNotebookActionsIfOffered();
-  const text = sourceWords(origin, words);
-  const cell = origin?.cell_id;
-  return notebook === null || cell === undefined ? (
-    <>{text}</>
+  const label = sourceText(origin, words);
+  const cellId = origin?.cell_id;
+  return notebook === null || cellId === undefined ? (
+    <>{label}</>
   ) : (
     <LinkButton
       title={words.__('Show the cell')}
       onClick={() => {
-        notebook.showCell(cell);
+        notebook.showCell(cellId);
       }}
     >
-      {text}
+      {label}
     </LinkButton>
   );
 }
 
-function sourceWords(origin: Origin | undefined, words: IWords): string {
+function sourceText(origin: Origin | undefined, words: IWords): string {
   switch (origin?.kind) {
     case 'cell':
       return origin.execution_count === undefined
@@ -102,37 +102,39 @@ function sourceWords(origin: Origin | undefined, words: IWords): string {
 }
 
 /** Returns what went along in a few words, such as "cells 4–7, 2 files · 678"; the number counts tokens. */
-function attachedWords(
-  attached: readonly StandalonePart[],
+function attachedText(
+  attachedParts: readonly StandalonePart[],
   words: IWords
 ): string {
-  const notebookParts = attached.filter(part => part.type === 'notebook');
-  const cells = notebookParts.flatMap(part =>
+  const notebookParts = attachedParts.filter(part => part.type === 'notebook');
+  const cellNumbers = notebookParts.flatMap(part =>
     part.cells.flatMap(cell => cell.number ?? [])
   );
   const names = [...new Set(notebookParts.flatMap(part => part.names))];
-  const others = attached.filter(part => part.type !== 'notebook');
-  const [other] = others;
+  const others = attachedParts.filter(part => part.type !== 'notebook');
+  const [firstOther] = others;
   const tokens = notebookParts.reduce(
     (sum, part) => sum + (part.tokens ?? 0),
     0
   );
   const phrases = [
-    cells.length === 0
+    cellNumbers.length === 0
       ? ''
-      : cells.length === 1
-        ? words.__('cell %1', rangesText(cells, '–'))
-        : words.__('cells %1', rangesText(cells, '–')),
+      : cellNumbers.length === 1
+        ? words.__('cell %1', rangesText(cellNumbers, '–'))
+        : words.__('cells %1', rangesText(cellNumbers, '–')),
     ...names.map(name => `@${name}`),
-    other?.type === 'file' && others.length === 1
-      ? (other.filename ?? other.mime)
+    firstOther?.type === 'file' && others.length === 1
+      ? (firstOther.filename ?? firstOther.mime)
       : others.length > 0
         ? words._n('%1 part', '%1 parts', others.length)
         : ''
   ].filter(phrase => phrase !== '');
-  const listed =
+  const phraseText =
     phrases.length === 0 && notebookParts.length > 0
       ? words.__('notebook')
       : phrases.join(', ');
-  return visibleText(tokens > 0 ? `${listed} · ${count(tokens)}` : listed);
+  return visibleText(
+    tokens > 0 ? `${phraseText} · ${count(tokens)}` : phraseText
+  );
 }

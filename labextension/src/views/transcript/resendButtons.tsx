@@ -12,29 +12,29 @@ import { modeName } from '../controls/permissionWords';
 import { SelectField } from '../controls/fields';
 import { useHost } from '../host';
 import { RevertDialog } from './revertControls';
-import { changedFiles, laterTurns } from './revertPreview';
+import { changedFiles, laterTurnCount } from './revertPreview';
 import { unlessGone } from '../dom/effects';
 
 interface IResendButtonsProps {
   /** The id of the turn's prompt. */
-  turn: string;
+  turnId: string;
   prompt?: Message;
 }
 
 /** Draws the buttons; nothing in a read-only view. */
-export function ResendButtons({ turn, prompt }: IResendButtonsProps) {
+export function ResendButtons({ turnId, prompt }: IResendButtonsProps) {
   const { words } = useHost();
   const resends = useResendActions();
   return resends === null ? null : (
     <>
-      <RetryControl turn={turn} resends={resends} />
+      <RetryControl turnId={turnId} resends={resends} />
       <LinkButton
         aria-label={words.__('Edit and resend')}
         title={words.__(
           'Change this prompt; this turn is reverted when it is sent'
         )}
         onClick={() => {
-          resends.edit(turn, prompt);
+          resends.edit(turnId, prompt);
         }}
       >
         {words.__('Edit')}
@@ -43,12 +43,12 @@ export function ResendButtons({ turn, prompt }: IResendButtonsProps) {
   );
 }
 
-/** Sends the prompt at once where nothing but the turn's own answer is lost; otherwise shows what is. */
-function RetryControl(props: { turn: string; resends: IResendActions }) {
-  const { turn, resends } = props;
+/** Draws a button that sends the prompt at once, or first shows what is lost beside the turn's own answer. */
+function RetryControl(props: { turnId: string; resends: IResendActions }) {
+  const { turnId, resends } = props;
   const { Icon, words } = useHost();
   const reverts = useRevertActions();
-  const [open, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const [isWaiting, setWaiting] = useState(false);
   const [problem, setProblem] = useState('');
   const [choice, setChoice] = useState<IRetryChoice>({});
@@ -61,16 +61,16 @@ function RetryControl(props: { turn: string; resends: IResendActions }) {
     setOpen(true);
   };
   const retry = async () => {
-    const { revert } = await reverts.preview(turn);
+    const { revert } = await reverts.preview(turnId);
     if (
       revert === undefined ||
-      laterTurns(revert) > 0 ||
+      laterTurnCount(revert) > 0 ||
       changedFiles(revert).length > 0
     ) {
       openDialog();
       return;
     }
-    const failure = await resends.resend(turn, [], {});
+    const failure = await resends.resend(turnId, [], {});
     if (failure !== '') {
       openDialog(failure);
     }
@@ -107,15 +107,15 @@ function RetryControl(props: { turn: string; resends: IResendActions }) {
           <Icon name="unfold" />
         </LinkButton>
       )}
-      {open && (
+      {isOpen && (
         <RevertDialog
-          target={turn}
+          turnId={turnId}
           actions={reverts}
           title={words.__('Retry this turn?')}
           verb={words.__('Retry')}
           isFinal
           failure={problem}
-          take={overwrite => resends.resend(turn, overwrite, choice)}
+          carryOut={overwrite => resends.resend(turnId, overwrite, choice)}
           onClose={() => {
             setOpen(false);
           }}

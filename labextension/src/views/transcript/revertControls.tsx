@@ -11,10 +11,10 @@ import { unlessGone } from '../dom/effects';
 import { ModalDialog } from '../controls/modalDialog';
 
 /** Draws the button of a prompt; nothing in a read-only view. */
-export function RevertButton({ target }: { target: string }) {
+export function RevertButton({ turnId }: { turnId: string }) {
   const { words } = useHost();
   const actions = useRevertActions();
-  const [open, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   if (actions === null) {
     return null;
   }
@@ -32,14 +32,14 @@ export function RevertButton({ target }: { target: string }) {
       >
         {words.__('Revert')}
       </LinkButton>
-      {open && (
+      {isOpen && (
         <RevertDialog
-          target={target}
+          turnId={turnId}
           actions={actions}
           title={words.__('Revert to here?')}
           verb={words.__('Revert')}
-          take={async overwrite =>
-            (await actions.revert(target, overwrite)).error ?? ''
+          carryOut={async overwrite =>
+            (await actions.revert(turnId, overwrite)).error ?? ''
           }
           onClose={() => {
             setOpen(false);
@@ -51,48 +51,50 @@ export function RevertButton({ target }: { target: string }) {
 }
 
 interface IRevertDialogProps {
-  target: string;
+  turnId: string;
   actions: Pick<IRevertActions, 'preview'>;
   title: string;
-  /** The label of the button that does it. */
+  /** The label of the button that carries it out. */
   verb: string;
   /** Whether a prompt follows at once. */
   isFinal?: boolean;
   /** The error of the attempt before, if any. */
   failure?: string;
-  /** Does it, with the files to overwrite; resolves to the error, or to an empty string. */
-  take: (overwrite: readonly string[]) => Promise<string>;
+  /** Reverts, with the files to overwrite; resolves to the error, or to an empty string. */
+  carryOut: (overwrite: readonly string[]) => Promise<string>;
   onClose: () => void;
   /** Fields with further choices. */
   children?: ReactNode;
 }
 
-/** Draws what a revert would do, and does it when the user says so. */
+/** Draws what a revert would do, and a button that carries it out. */
 export function RevertDialog({
-  target,
+  turnId,
   actions,
-  title: heading,
+  title,
   verb,
   isFinal = false,
   failure = '',
-  take: carryOut,
+  carryOut,
   onClose,
   children
 }: IRevertDialogProps) {
   const { words } = useHost();
   const [preview, setPreview] = useState<RevertPreview | null>(null);
   const [problem, setProblem] = useState(failure);
-  const [overwrite, setOverwrite] = useState<readonly string[]>([]);
+  const [overwrittenFiles, setOverwrittenFiles] = useState<readonly string[]>(
+    []
+  );
   const [isWaiting, setWaiting] = useState(false);
   useEffect(() => {
-    return unlessGone(actions.preview(target), outcome => {
+    return unlessGone(actions.preview(turnId), outcome => {
       setPreview(outcome.revert ?? null);
       setProblem(before => outcome.error ?? before);
     });
-  }, [actions, target]);
+  }, [actions, turnId]);
   const applyRevert = async () => {
     setWaiting(true);
-    const error = await carryOut(overwrite);
+    const error = await carryOut(overwrittenFiles);
     setWaiting(false);
     setProblem(error);
     if (error === '') {
@@ -100,7 +102,7 @@ export function RevertDialog({
     }
   };
   return (
-    <ModalDialog className="plm-Revert" title={heading} onClose={onClose}>
+    <ModalDialog className="plm-Revert" title={title} onClose={onClose}>
       {children}
       {preview === null && problem === '' && (
         <p className="plm-Muted">{words.__('Looking at the files…')}</p>
@@ -109,8 +111,8 @@ export function RevertDialog({
         <Preview
           preview={preview}
           isFinal={isFinal}
-          overwrite={overwrite}
-          onOverwrite={setOverwrite}
+          overwrittenFiles={overwrittenFiles}
+          onOverwrite={setOverwrittenFiles}
         />
       )}
       <ProblemText className="plm-Revert-problem" text={problem} />

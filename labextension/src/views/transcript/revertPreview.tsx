@@ -13,7 +13,7 @@ interface IPreviewProps {
   preview: RevertPreview;
   /** Whether a prompt follows at once, so that it cannot be undone. */
   isFinal: boolean;
-  overwrite: readonly string[];
+  overwrittenFiles: readonly string[];
   onOverwrite: (files: readonly string[]) => void;
 }
 
@@ -22,7 +22,7 @@ const MAX_MESSAGES = 6;
 
 /** Draws the messages and files; a file that somebody else changed can be ticked. */
 export function Preview(props: IPreviewProps) {
-  const { preview, isFinal, overwrite, onOverwrite } = props;
+  const { preview, isFinal, overwrittenFiles, onOverwrite } = props;
   const { words } = useHost();
   const { messages, problem } = preview;
   const files = changedFiles(preview);
@@ -66,14 +66,14 @@ export function Preview(props: IPreviewProps) {
                       deletions: 0
                     }
                   }
-                  remark={outcomeText(file, words)}
+                  remark={fileOutcomeText(file, words)}
                 />
                 {file.action === 'conflict' && (
                   <TickBox
                     className="plm-Revert-overwrite"
-                    isTicked={overwrite.includes(file.file)}
+                    isTicked={overwrittenFiles.includes(file.file)}
                     onTick={isTicked => {
-                      const others = overwrite.filter(
+                      const others = overwrittenFiles.filter(
                         name => name !== file.file
                       );
                       onOverwrite(isTicked ? [...others, file.file] : others);
@@ -118,7 +118,7 @@ export function changedFiles({ files }: RevertPreview): RevertedFile[] {
 }
 
 /** Returns how many later turns a revert takes along. */
-export function laterTurns({ messages }: RevertPreview): number {
+export function laterTurnCount({ messages }: RevertPreview): number {
   return Math.max(0, messages.filter(({ role }) => role === 'user').length - 1);
 }
 
@@ -150,7 +150,10 @@ function changeOutcomeText(
   }
 }
 
-function outcomeText({ action, reason }: RevertedFile, words: IWords): string {
+function fileOutcomeText(
+  { action, reason }: RevertedFile,
+  words: IWords
+): string {
   switch (action) {
     case 'restore':
       return words.__('is brought back');

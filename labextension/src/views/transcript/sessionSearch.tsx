@@ -30,79 +30,79 @@ interface ISessionSearchProps {
   onClose: () => void;
 }
 
-/** Draws the field, how many occurrences there are, and the buttons to go through them. */
+/** Draws the field, the number of occurrences, and the buttons to go through them. */
 export function SessionSearch(props: ISessionSearchProps) {
   const { turns, elementRef, request, onLeave, onClose } = props;
   const { Icon, words } = useHost();
-  const [searched, setSearched] = useState('');
-  const field = useRef<HTMLInputElement>(null);
-  const hits = useHits(turns, searched);
-  /** The occurrence that was gone to; null while it is the first from where the reader was. */
-  const [chosen, setChosen] = useState<number | null>(null);
-  const [origin, setOrigin] = useState(0);
-  const at = Math.min(
-    chosen ?? firstFrom(hits, turns, origin),
+  const [query, setQuery] = useState('');
+  const fieldRef = useRef<HTMLInputElement>(null);
+  const hits = useHits(turns, query);
+  /** The occurrence that the reader went to; null while it is the first from where the reader was. */
+  const [chosenIndex, setChosenIndex] = useState<number | null>(null);
+  const [startIndex, setStartIndex] = useState(0);
+  const hitIndex = Math.min(
+    chosenIndex ?? firstHitFrom(hits, turns, startIndex),
     hits.length - 1
   );
-  const hit = hits[at];
+  const hit = hits[hitIndex];
   useEffect(() => {
-    field.current?.focus();
-    field.current?.select();
+    fieldRef.current?.focus();
+    fieldRef.current?.select();
   }, [request]);
-  useShownHit(hit, searched, elementRef, onLeave);
-  const go = (by: number) => {
+  useShownHit(hit, query, elementRef, onLeave);
+  const moveBy = (offset: number) => {
     if (hits.length > 0) {
-      setChosen((at + by + hits.length) % hits.length);
+      setChosenIndex((hitIndex + offset + hits.length) % hits.length);
     }
   };
-  useKeys(elementRef, { go, onClose });
+  useSearchKeys(elementRef, { moveBy, onClose });
   return (
     <div
       className="plm-SessionSearch"
       role="search"
       aria-label={words.__('Find in this session')}
       onKeyDown={event => {
-        if (event.key === 'Enter' && event.target === field.current) {
+        if (event.key === 'Enter' && event.target === fieldRef.current) {
           event.preventDefault();
-          go(event.shiftKey ? -1 : 1);
+          moveBy(event.shiftKey ? -1 : 1);
         } else {
-          onKey(event, { go, onClose });
+          handleKey(event, { moveBy, onClose });
         }
       }}
     >
       <input
-        ref={field}
+        ref={fieldRef}
         type="search"
         className="plm-Field"
         aria-label={words.__('Find in this session')}
         placeholder={words.__('Find in this session')}
-        value={searched}
+        value={query}
         onChange={event => {
-          if (searched === '') {
-            setOrigin(firstInView(elementRef.current));
+          if (query === '') {
+            setStartIndex(firstTurnInView(elementRef.current));
           }
-          setChosen(null);
-          setSearched(event.target.value);
+          setChosenIndex(null);
+          setQuery(event.target.value);
         }}
       />
       <span className="plm-SessionSearch-count" role="status">
-        {positionText(at, hits.length, searched, words)}
+        {positionText(hitIndex, hits.length, query, words)}
       </span>
       {(
         [
           [-1, '↑', words.__('Previous occurrence')],
           [1, '↓', words.__('Next occurrence')]
         ] as const
-      ).map(([by, sign, name]) => (
+      ).map(([offset, sign, name]) => (
         <button
-          key={by}
+          key={offset}
           type="button"
           className="plm-SessionSearch-button"
           aria-label={name}
           title={name}
           disabled={hits.length === 0}
           onClick={() => {
-            go(by);
+            moveBy(offset);
           }}
         >
           {sign}
@@ -122,29 +122,31 @@ export function SessionSearch(props: ISessionSearchProps) {
 }
 
 function positionText(
-  at: number,
-  all: number,
-  searched: string,
+  hitIndex: number,
+  hitCount: number,
+  query: string,
   words: IWords
 ): string {
-  if (searched.trim() === '') {
+  if (query.trim() === '') {
     return '';
   }
-  return all === 0 ? words.__('nothing') : words.__('%1 of %2', at + 1, all);
+  return hitCount === 0
+    ? words.__('nothing')
+    : words.__('%1 of %2', hitIndex + 1, hitCount);
 }
 
 interface ISearchKeys {
-  go: (by: number) => void;
+  moveBy: (by: number) => void;
   onClose: () => void;
 }
 
 /** Goes through the occurrences with F3, and closes the search with Escape. */
-function onKey(
+function handleKey(
   event: Pick<
     KeyboardEvent,
     'key' | 'shiftKey' | 'preventDefault' | 'stopPropagation'
   >,
-  { go, onClose }: ISearchKeys
+  { moveBy, onClose }: ISearchKeys
 ): void {
   if (event.key !== 'F3' && event.key !== 'Escape') {
     return;
@@ -154,62 +156,65 @@ function onKey(
   if (event.key === 'Escape') {
     onClose();
   } else {
-    go(event.shiftKey ? -1 : 1);
+    moveBy(event.shiftKey ? -1 : 1);
   }
 }
 
 /** Listens to the keys in the transcript, too. */
-function useKeys(elementRef: RefObject<HTMLElement>, keys: ISearchKeys): void {
-  const newest = useLatest(keys);
+function useSearchKeys(
+  elementRef: RefObject<HTMLElement>,
+  keys: ISearchKeys
+): void {
+  const keysRef = useLatest(keys);
   useEffect(() => {
     const node = elementRef.current;
     const listen = (event: globalThis.KeyboardEvent) => {
-      onKey(event, newest.current);
+      handleKey(event, keysRef.current);
     };
     node?.addEventListener('keydown', listen);
     return () => {
       node?.removeEventListener('keydown', listen);
     };
-  }, [elementRef, newest]);
+  }, [elementRef, keysRef]);
 }
 
 /** Returns the occurrences in all turns; only turns that changed are searched again. */
-function useHits(turns: readonly ITurn[], searched: string): readonly IHit[] {
-  const { pattern, known } = useMemo(
+function useHits(turns: readonly ITurn[], query: string): readonly IHit[] {
+  const { pattern, known: hitsOfTurn } = useMemo(
     () => ({
-      pattern: wordPattern(searched),
+      pattern: wordPattern(query),
       known: new WeakMap<ITurn, readonly IHit[]>()
     }),
-    [searched]
+    [query]
   );
   return useMemo(
     () =>
       pattern === null
         ? []
         : turns.flatMap(turn => {
-            const turnHits = known.get(turn) ?? hitsInTurn(turn, pattern);
-            known.set(turn, turnHits);
+            const turnHits = hitsOfTurn.get(turn) ?? hitsInTurn(turn, pattern);
+            hitsOfTurn.set(turn, turnHits);
             return turnHits;
           }),
-    [turns, pattern, known]
+    [turns, pattern, hitsOfTurn]
   );
 }
 
 /** Returns the first occurrence in a turn or after it; the first of all if there is none. */
-function firstFrom(
+function firstHitFrom(
   hits: readonly IHit[],
   turns: readonly ITurn[],
-  origin: number
+  startIndex: number
 ): number {
-  const later = new Set(turns.slice(origin).map(({ key }) => key));
+  const laterKeys = new Set(turns.slice(startIndex).map(({ key }) => key));
   return Math.max(
     0,
-    hits.findIndex(({ turnKey: turn }) => later.has(turn))
+    hits.findIndex(({ turnKey: turn }) => laterKeys.has(turn))
   );
 }
 
 /** Returns the place of the first turn that the reader sees, from 0. */
-function firstInView(container: HTMLElement | null): number {
+function firstTurnInView(container: HTMLElement | null): number {
   const top = container?.getBoundingClientRect().top ?? 0;
   const row = [...(container?.querySelectorAll('.plm-Turn') ?? [])].find(
     turnRow => turnRow.getBoundingClientRect().bottom > top
@@ -218,8 +223,8 @@ function firstInView(container: HTMLElement | null): number {
 }
 
 /** Names of the highlights in the style sheet. */
-const ALL = 'plm-found';
-const CURRENT = 'plm-found-current';
+const ALL_HITS = 'plm-found';
+const CURRENT_HIT = 'plm-found-current';
 
 /** Milliseconds in which a place that was just rendered gets its text and its height. */
 const SETTLE_MS = 3000;
@@ -227,11 +232,11 @@ const SETTLE_MS = 3000;
 /** Opens what is folded around an occurrence, paints it with the others in view, and scrolls to it. */
 function useShownHit(
   hit: IHit | undefined,
-  searched: string,
+  query: string,
   elementRef: RefObject<HTMLElement>,
   onLeave: () => void
 ): void {
-  const leave = useLatest(onLeave);
+  const leaveRef = useLatest(onLeave);
   useEffect(
     () => () => {
       openedPlace.set(null);
@@ -247,12 +252,12 @@ function useShownHit(
   } = hit ?? NO_HIT;
   useEffect(() => {
     const node = elementRef.current;
-    const pattern = wordPattern(searched);
+    const pattern = wordPattern(query);
     if (node === null || pattern === null || turn === '') {
       openedPlace.set(null);
       return;
     }
-    leave.current();
+    leaveRef.current();
     openedPlace.set({ turnKey: turn, lineKey: line });
     const startedAt = performance.now();
     let frame = 0;
@@ -264,10 +269,10 @@ function useShownHit(
         // A short thought has a row only where all steps have.
         densityChoice.setTurn(turn, 'all steps');
       }
-      const inLine = textRanges(root ?? row ?? node, pattern);
-      const current = inLine[Math.min(number, inLine.length - 1)];
-      paintRanges(ALL, inView(node, pattern));
-      paintRanges(CURRENT, current === undefined ? [] : [current]);
+      const lineRanges = textRanges(root ?? row ?? node, pattern);
+      const current = lineRanges[Math.min(number, lineRanges.length - 1)];
+      paintRanges(ALL_HITS, rangesInView(node, pattern));
+      paintRanges(CURRENT_HIT, current === undefined ? [] : [current]);
       if (performance.now() - startedAt > SETTLE_MS) {
         return; // from here on the reader scrolls
       }
@@ -291,10 +296,10 @@ function useShownHit(
     return () => {
       domObserver.disconnect();
       cancelAnimationFrame(frame);
-      paintRanges(ALL, []);
-      paintRanges(CURRENT, []);
+      paintRanges(ALL_HITS, []);
+      paintRanges(CURRENT_HIT, []);
     };
-  }, [turn, line, number, isInside, kind, searched, elementRef, leave]);
+  }, [turn, line, number, isInside, kind, query, elementRef, leaveRef]);
 }
 
 const NO_HIT: IHit = {
@@ -323,7 +328,7 @@ function lineOf(
 }
 
 /** Returns the occurrences in the turns that are rendered. */
-function inView(container: HTMLElement, pattern: RegExp): Range[] {
+function rangesInView(container: HTMLElement, pattern: RegExp): Range[] {
   return [...container.querySelectorAll('.plm-Turn[data-far="false"]')].flatMap(
     row => textRanges(row, pattern)
   );

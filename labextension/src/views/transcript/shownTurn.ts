@@ -10,7 +10,7 @@ const SETTLE_MS = 1500;
 /**
  * Scrolls to the turn as soon as it is rendered, and gives it the keyboard.
  *
- * What was asked for is done once, and by the transcript that holds the turn: another one that is opened later stays
+ * A request is followed once, and only by the transcript that holds the turn: another one that is opened later stays
  * where it is.
  */
 export function useShownTurn(
@@ -18,21 +18,21 @@ export function useShownTurn(
   turns: readonly ITurn[],
   onLeave: () => void
 ): void {
-  const shown = useSyncExternalStore(
+  const place = useSyncExternalStore(
     openedPlace.subscribe,
     openedPlace.getSnapshot
   );
-  const isHere =
-    shown?.isScrolledTo === true &&
-    turns.some(({ key }) => key === shown.turnKey);
-  const leave = useLatest(onLeave);
+  const isInTranscript =
+    place?.isScrolledTo === true &&
+    turns.some(({ key }) => key === place.turnKey);
+  const leaveRef = useLatest(onLeave);
   useEffect(() => {
     const node = elementRef.current;
-    if (node === null || shown === null || !isHere) {
+    if (node === null || place === null || !isInTranscript) {
       return;
     }
-    const { turnKey: turn } = shown;
-    leave.current();
+    const { turnKey: turn } = place;
+    leaveRef.current();
     let turnElement: HTMLElement | null = null;
     const scroll = () => {
       turnElement ??= node.querySelector<HTMLElement>(
@@ -51,21 +51,21 @@ export function useShownTurn(
       attributes: true,
       attributeFilter: ['data-far']
     });
-    const listening = new AbortController();
-    const { signal } = listening;
+    const listeners = new AbortController();
+    const { signal } = listeners;
     const stop = () => {
       clearTimeout(timer);
       domObserver.disconnect();
-      listening.abort();
+      listeners.abort();
     };
     const end = () => {
       stop();
       openedPlace.set(null);
     };
-    // From then on, or from the first act of the reader, the place is theirs.
+    // After that time, or with the first event of the reader, only the reader scrolls.
     const timer = setTimeout(end, SETTLE_MS);
-    for (const act of READER_EVENTS) {
-      document.addEventListener(act, end, {
+    for (const eventType of READER_EVENTS) {
+      document.addEventListener(eventType, end, {
         capture: true,
         passive: true,
         signal
@@ -75,7 +75,7 @@ export function useShownTurn(
     document.addEventListener('focusin', scroll, { signal });
     scroll();
     return stop;
-  }, [shown, isHere, elementRef, leave]);
+  }, [place, isInTranscript, elementRef, leaveRef]);
 }
 
 const READER_EVENTS = ['wheel', 'keydown', 'pointerdown', 'touchmove'] as const;

@@ -27,11 +27,11 @@ interface ITranscriptProps {
   /** Whether another kernel writes this session. */
   readOnly: boolean;
   /** Content for a session without messages. */
-  empty: ReactNode;
+  emptyContent: ReactNode;
   /** Content below the newest turn. */
   children?: ReactNode;
   /** Grows with each request to search the session; 0 while nothing is searched. */
-  search?: number;
+  searchRequests?: number;
   onSearchEnd?: () => void;
 }
 
@@ -39,66 +39,67 @@ interface ITranscriptProps {
 export function Transcript({
   transcript,
   readOnly,
-  empty,
+  emptyContent,
   children,
-  search = 0,
+  searchRequests = 0,
   onSearchEnd
 }: ITranscriptProps) {
   const { words } = useHost();
-  const { pages: shown, turns: allTurns } = usePages(transcript);
-  const last = shown.at(-1);
-  const count = last === undefined ? 0 : last.firstIndex + last.turns.length;
-  const busy = isBusy(transcript);
+  const { pages, turns: allTurns } = usePages(transcript);
+  const lastPage = pages.at(-1);
+  const turnCount =
+    lastPage === undefined ? 0 : lastPage.firstIndex + lastPage.turns.length;
+  const isRunning = isBusy(transcript);
   const { entries, session } = transcript;
   const reverted = useMemo(
     () => revertedMessages({ entries, session }),
     [entries, session]
   );
-  const { place, atEnd, toEnd, leaveEnd } = useEndScroll();
-  useShownTurn(place, allTurns, leaveEnd);
-  const covered = useCovered(allTurns);
+  const { place: containerRef, atEnd, toEnd, leaveEnd } = useEndScroll();
+  useShownTurn(containerRef, allTurns, leaveEnd);
+  const coveredTurns = useCoveredTurnsOf(allTurns);
   return (
     <div className="plm-Transcript-frame">
-      {search > 0 && (
+      {searchRequests > 0 && (
         <SessionSearch
           turns={allTurns}
-          elementRef={place}
-          request={search}
+          elementRef={containerRef}
+          request={searchRequests}
           onLeave={leaveEnd}
           onClose={() => {
             onSearchEnd?.();
-            place.current?.focus({ preventScroll: true });
+            containerRef.current?.focus({ preventScroll: true });
           }}
         />
       )}
       <div
         className="plm-Transcript"
-        ref={place}
+        ref={containerRef}
         role="region"
         aria-label={words.__('Transcript')}
         data-end={atEnd}
         tabIndex={0}
       >
         <div className="plm-Transcript-turns">
-          {shown.length === 0 ? (
-            empty
+          {pages.length === 0 ? (
+            emptyContent
           ) : (
-            <ScrollProvider value={place}>
-              <CoveredTurnsProvider value={covered}>
-                <TurnListProvider transcript={transcript} count={count}>
+            <ScrollProvider value={containerRef}>
+              <CoveredTurnsProvider value={coveredTurns}>
+                <TurnListProvider transcript={transcript} count={turnCount}>
                   <div
                     className="plm-Transcript-feed"
                     role="feed"
                     aria-label={words.__('Turns')}
                   >
-                    {shown.map((page, number) => (
+                    {pages.map((page, number) => (
                       <TurnPage
                         key={page.firstIndex}
                         page={page}
-                        newest={number === shown.length - 1}
-                        live={busy && number === shown.length - 1}
+                        isNewest={number === pages.length - 1}
+                        isLive={isRunning && number === pages.length - 1}
                         canRetry={
-                          !busy && !readOnly && number === shown.length - 1
+                          !isRunning && !readOnly && number === pages.length - 1
                         }
                         reverted={reverted}
                       />
@@ -113,11 +114,13 @@ export function Transcript({
               <PermissionPrompt ask={ask} />
             </div>
           ))}
-          {(busy && shown.length > 0 ? [] : transcript.held).map(request => (
-            <div key={request.id} className="plm-UnattachedAsk">
-              <HeldRequest held={request} />
-            </div>
-          ))}
+          {(isRunning && pages.length > 0 ? [] : transcript.held).map(
+            request => (
+              <div key={request.id} className="plm-UnattachedAsk">
+                <HeldRequest request={request} />
+              </div>
+            )
+          )}
           {children}
         </div>
       </div>
@@ -131,36 +134,36 @@ export function Transcript({
 }
 
 /** Returns the action that shows what a compaction covers; it stays the same while turns are added. */
-function useCovered(allTurns: readonly ITurn[]): ICoveredTurns {
-  const newest = useLatest(allTurns);
+function useCoveredTurnsOf(allTurns: readonly ITurn[]): ICoveredTurns {
+  const turnsRef = useLatest(allTurns);
   return useMemo(
     () => ({
-      lookUnderneath: mark => {
-        openedPlace.set(newestCoveredPlace(newest.current, mark));
+      lookUnderneath: marker => {
+        openedPlace.set(newestCoveredPlace(turnsRef.current, marker));
       }
     }),
-    [newest]
+    [turnsRef]
   );
 }
 
-interface IKnown {
+interface ITurnPages {
   entries: ITranscript['entries'];
   turns: readonly ITurn[];
   pages: readonly ITurnPage[];
 }
 
 /** Groups a transcript into pages of turns, and keeps unchanged pages. */
-function usePages({ entries }: ITranscript): IKnown {
-  const [known, setKnown] = useState<IKnown>({
+function usePages({ entries }: ITranscript): ITurnPages {
+  const [pages, setPages] = useState<ITurnPages>({
     entries: [],
     turns: [],
     pages: []
   });
-  if (known.entries === entries) {
-    return known;
+  if (pages.entries === entries) {
+    return pages;
   }
-  const now = turnsOf({ entries }, known.turns);
-  const next = { entries, turns: now, pages: pagesOf(now, known.pages) };
-  setKnown(next);
+  const turns = turnsOf({ entries }, pages.turns);
+  const next = { entries, turns, pages: pagesOf(turns, pages.pages) };
+  setPages(next);
   return next;
 }

@@ -23,19 +23,24 @@ import { RevertButton } from './revertControls';
 
 interface ITurnProps {
   turn: ITurn;
-  live: boolean;
+  isLive: boolean;
   canRetry: boolean;
-  reverted: RevertedExtent;
+  revertExtent: RevertedExtent;
   /** The session's data beside its messages. */
   transcript: ITranscript;
 }
 
-/** A turn that has ended holds nothing. */
-const NONE_HELD: readonly ProposedRequest[] = [];
+const NO_HELD_REQUESTS: readonly ProposedRequest[] = [];
 
 /** Draws one turn. */
 export const Turn = memo(
-  function Turn({ turn, live, canRetry, reverted, transcript }: ITurnProps) {
+  function Turn({
+    turn,
+    isLive,
+    canRetry,
+    revertExtent,
+    transcript
+  }: ITurnProps) {
     const { asks, questions, decisions, density, replies } = transcript;
     const session = transcript.session?.id ?? '';
     const segment = useMemo(
@@ -44,7 +49,7 @@ export const Turn = memo(
         session,
         turn: turn.key,
         seq: [0, 0],
-        open: live,
+        open: isLive,
         messages: turn.messages,
         asks: [...asks],
         questions: [...questions],
@@ -55,7 +60,7 @@ export const Turn = memo(
         status: '',
         changes: turnFileChanges(turn.entries[0]?.message.info)
       }),
-      [turn, live, asks, questions, decisions, density, replies, session]
+      [turn, isLive, asks, questions, decisions, density, replies, session]
     );
     const fix = useMemo(
       () => proposedFix(turn.attachments, turn.messages),
@@ -69,43 +74,43 @@ export const Turn = memo(
               origin={turn.origin}
               // The prompts of a subagent come from the calling agent.
               isTask={transcript.session?.parent_id !== undefined}
-              attached={turn.attachments}
-              reverted={reverted === 'whole'}
+              attachedParts={turn.attachments}
+              isReverted={revertExtent === 'whole'}
             >
               <PromptText text={turn.prompt} line={turn.key} />
             </PromptHead>
-            {reverted !== 'whole' && !live && (
-              <MissingAnswerButton target={turn.key} />
+            {revertExtent !== 'whole' && !isLive && (
+              <MissingAnswerButton turnId={turn.key} />
             )}
             <ContextEditState
-              target={turn.key}
+              targetId={turn.key}
               decisions={decisions.filter(
                 ({ message_id }) => message_id === turn.key
               )}
             />
           </div>
         )}
-        {(turn.messages.length > 0 || live || turn.prompt !== null) && (
-          <ProposedFixProvider value={reverted === undefined ? fix : null}>
+        {(turn.messages.length > 0 || isLive || turn.prompt !== null) && (
+          <ProposedFixProvider value={revertExtent === undefined ? fix : null}>
             <SegmentView
               segment={segment}
-              live={live}
+              isLive={isLive}
               status={transcript.status}
-              held={live ? transcript.held : NONE_HELD}
+              heldRequests={isLive ? transcript.held : NO_HELD_REQUESTS}
               canRetry={canRetry}
               showsFigures={turn.origin?.kind !== 'cell'}
-              cell={turn.origin?.cell_id}
+              cellId={turn.origin?.cell_id}
               showsGauge={false}
               buttons={
                 turn.prompt !== null &&
-                reverted !== 'whole' && (
+                revertExtent !== 'whole' && (
                   <>
                     <ResendButtons
-                      turn={turn.key}
+                      turnId={turn.key}
                       prompt={turn.entries[0]?.message as Message | undefined}
                     />
-                    <ForkButton session={session} target={turn.key} />
-                    <RevertButton target={turn.key} />
+                    <ForkButton session={session} turnId={turn.key} />
+                    <RevertButton turnId={turn.key} />
                   </>
                 )
               }
@@ -116,16 +121,16 @@ export const Turn = memo(
     );
   },
   // A question or a decision affects the running turn, or came with a change of the turn.
-  ({ transcript: before, ...drawn }, { transcript: now, ...next }) =>
-    drawn.turn === next.turn &&
-    drawn.live === next.live &&
-    drawn.canRetry === next.canRetry &&
-    drawn.reverted === next.reverted &&
+  ({ transcript: before, ...propsBefore }, { transcript: now, ...propsNow }) =>
+    propsBefore.turn === propsNow.turn &&
+    propsBefore.isLive === propsNow.isLive &&
+    propsBefore.canRetry === propsNow.canRetry &&
+    propsBefore.revertExtent === propsNow.revertExtent &&
     before.session?.id === now.session?.id &&
     before.session?.parent_id === now.session?.parent_id &&
     before.decisions === now.decisions &&
     before.density === now.density &&
-    (!next.live ||
+    (!propsNow.isLive ||
       (before.status === now.status &&
         before.asks === now.asks &&
         before.questions === now.questions &&
@@ -134,8 +139,8 @@ export const Turn = memo(
 );
 
 /** Draws the button that forks the session before a prompt; nothing in a read-only session. */
-function ForkButton(props: { session: string; target: string }) {
-  const { session, target } = props;
+function ForkButton(props: { session: string; turnId: string }) {
+  const { session, turnId } = props;
   const { words } = useHost();
   const sessions = useSessionActionsIfOffered();
   if (sessions === null) {
@@ -149,7 +154,7 @@ function ForkButton(props: { session: string; target: string }) {
         'Begin a new session with all that came before this prompt; this one stays as it is'
       )}
       onClick={() => {
-        sessions.fork(session, target);
+        sessions.fork(session, turnId);
       }}
     >
       {words.__('Fork')}

@@ -62,9 +62,9 @@ export function TurnListProvider({
 interface ITurnPageProps {
   page: ITurnPage;
   /** Whether nothing follows it. */
-  newest: boolean;
+  isNewest: boolean;
   /** Whether its last turn runs. */
-  live: boolean;
+  isLive: boolean;
   /** Whether its last turn can be retried. */
   canRetry: boolean;
   reverted: IRevertedMessages | null;
@@ -73,27 +73,27 @@ interface ITurnPageProps {
 /** Draws a page of turns; until it is rendered, an empty element of its height. */
 export const TurnPage = memo(function Page(props: ITurnPageProps) {
   const {
-    page: { firstIndex: first, turns },
-    newest,
-    live,
+    page: { firstIndex, turns },
+    isNewest,
+    isLive,
     canRetry,
     reverted
   } = props;
-  const { elementRef, near } = useNearViewport<HTMLDivElement>(() => newest);
+  const { elementRef, near } = useNearViewport<HTMLDivElement>(() => isNewest);
   const [wasRendered, setWasRendered] = useState(near);
   const isAskedFor = useIsShown(place =>
     turns.some(({ key }) => key === place.turnKey)
   );
   const isNear = near || isAskedFor;
-  const shows = wasRendered || isNear;
+  const isRendered = wasRendered || isNear;
   useEffect(
     () =>
       wasRendered
         ? undefined
-        : runWhenIdle(first, () => {
+        : runWhenIdle(firstIndex, () => {
             setWasRendered(true);
           }),
-    [wasRendered, first]
+    [wasRendered, firstIndex]
   );
   const height = useMemo(
     () =>
@@ -108,24 +108,24 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
       ref={elementRef}
       data-far={!isNear}
       style={
-        !shows
+        !isRendered
           ? { height: `${height}px` }
           : isNear
             ? undefined
             : heightOfFar(height)
       }
     >
-      {shows &&
+      {isRendered &&
         turns.map((turn, index) => (
           <TurnRow
             key={turn.key}
             turn={turn}
-            place={first + index + 1}
-            watched={near}
-            newest={newest && index >= turns.length - NEWEST_TURNS}
-            live={live && index === turns.length - 1}
+            number={firstIndex + index + 1}
+            isPageNear={near}
+            isNewest={isNewest && index >= turns.length - NEWEST_TURNS}
+            isLive={isLive && index === turns.length - 1}
             canRetry={canRetry && index === turns.length - 1}
-            reverted={revertedExtent(
+            revertExtent={revertedExtent(
               reverted,
               turn.entries.map(({ id }) => id)
             )}
@@ -138,29 +138,29 @@ export const TurnPage = memo(function Page(props: ITurnPageProps) {
 interface IRowProps {
   turn: ITurn;
   /** Its number, from 1. */
-  place: number;
+  number: number;
   /** Whether its page is near the viewport. */
-  watched: boolean;
-  newest: boolean;
-  live: boolean;
+  isPageNear: boolean;
+  isNewest: boolean;
+  isLive: boolean;
   canRetry: boolean;
-  reverted: RevertedExtent;
+  revertExtent: RevertedExtent;
 }
 
 const TurnRow = memo(function Row(props: IRowProps) {
-  const { turn, place: number, watched, newest, live, reverted } = props;
+  const { turn, number, isPageNear, isNewest, isLive, revertExtent } = props;
   const isAskedFor = useIsShown(place => place.turnKey === turn.key);
   const { elementRef, near } = useNearViewport<HTMLElement>(
-    () => newest,
-    live || isAskedFor,
-    watched
+    () => isNewest,
+    isLive || isAskedFor,
+    isPageNear
   );
   return (
     <article
       className="plm-Turn"
       ref={elementRef}
       data-turn={turn.key}
-      data-reverted={reverted}
+      data-reverted={revertExtent}
       data-far={!near}
       dir={near ? undefined : 'auto'}
       aria-posinset={number}
@@ -169,7 +169,7 @@ const TurnRow = memo(function Row(props: IRowProps) {
       style={near ? undefined : heightOfFar(turnHeight(turn))}
     >
       {near ? (
-        <FullTurn {...props} row={elementRef} />
+        <FullTurn {...props} rowRef={elementRef} />
       ) : (
         <TurnWords turn={turn} />
       )}
@@ -185,22 +185,22 @@ function TurnWords({ turn }: { turn: ITurn }) {
 
 function FullTurn({
   turn,
-  live,
+  isLive,
   canRetry,
-  reverted,
-  row
-}: IRowProps & { row: RefObject<HTMLElement> }) {
+  revertExtent,
+  rowRef
+}: IRowProps & { rowRef: RefObject<HTMLElement> }) {
   const turnList = useContext(TurnListContext);
   const count = turnList?.count;
   useEffect(() => {
-    row.current?.setAttribute('aria-setsize', String(count ?? -1));
-  }, [row, count]);
+    rowRef.current?.setAttribute('aria-setsize', String(count ?? -1));
+  }, [rowRef, count]);
   return turnList === null ? null : (
     <Turn
       turn={turn}
-      live={live}
+      isLive={isLive}
       canRetry={canRetry}
-      reverted={reverted}
+      revertExtent={revertExtent}
       transcript={turnList.transcript}
     />
   );

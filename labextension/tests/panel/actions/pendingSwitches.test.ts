@@ -19,14 +19,14 @@ async function isOver(over: Promise<unknown>): Promise<boolean> {
 
 describe('Moves', () => {
   it('is over where nobody goes anywhere', async () => {
-    expect(await isOver(new PendingSwitches().finished)).toBe(true);
+    expect(await isOver(new PendingSwitches().completion)).toBe(true);
   });
 
   it('waits for every way that has begun', async () => {
     const moves = new PendingSwitches();
     const arrive: (() => void)[] = [];
     for (let way = 0; way < 2; way += 1) {
-      moves.begin(
+      moves.add(
         new Promise<object>(resolve => {
           arrive.push(() => {
             resolve({});
@@ -36,21 +36,21 @@ describe('Moves', () => {
     }
 
     arrive[1]?.();
-    expect(await isOver(moves.finished)).toBe(false);
+    expect(await isOver(moves.completion)).toBe(false);
     arrive[0]?.();
-    expect(await isOver(moves.finished)).toBe(true);
+    expect(await isOver(moves.completion)).toBe(true);
   });
 
   it('does not wait for ever, nor for a way that led nowhere', async () => {
     const silent = new PendingSwitches();
-    silent.begin(new Promise(() => undefined));
+    silent.add(new Promise(() => undefined));
     await vi.advanceTimersByTimeAsync(2900);
-    expect(await isOver(silent.finished)).toBe(false);
+    expect(await isOver(silent.completion)).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
-    expect(await isOver(silent.finished)).toBe(true);
+    expect(await isOver(silent.completion)).toBe(true);
 
     const failed = new PendingSwitches();
-    failed.begin(Promise.reject(new Error('gone')));
-    expect(await isOver(failed.finished)).toBe(true);
+    failed.add(Promise.reject(new Error('gone')));
+    expect(await isOver(failed.completion)).toBe(true);
   });
 });

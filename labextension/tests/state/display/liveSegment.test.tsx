@@ -192,9 +192,9 @@ describe('an answer that is being written', () => {
         <TurnActionsProvider value={{ ...turn(), stop }}>
           <SegmentView
             segment={open({ messages })}
-            live={true}
+            isLive={true}
             status={status}
-            stoppable
+            hasStopButton
           />
         </TurnActionsProvider>
       </HostProvider>

@@ -46,7 +46,7 @@ function asks(diff: string): void {
   };
   render(
     <HostProvider value={HOST}>
-      <ToolCall part={PART} ask={ask} isOver={false} newest />
+      <ToolCall part={PART} ask={ask} isOver={false} isNewest />
     </HostProvider>
   );
 }

@@ -32,7 +32,7 @@ it.each([
         <Compaction
           summary="We plotted it."
           state={state}
-          mark={MARK}
+          marker={MARK}
           summaryId="msg_1"
           decisions={[]}
         />
@@ -155,7 +155,7 @@ function Strip({ decisions }: { decisions: Decision[] }) {
       <Compaction
         summary="We plotted it."
         state="done"
-        mark={MARK}
+        marker={MARK}
         summaryId="msg_1"
         decisions={decisions}
       />

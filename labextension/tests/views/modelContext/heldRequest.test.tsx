@@ -125,7 +125,7 @@ function draw(change: Partial<ProposedRequest> = {}, readOnly = false) {
       <TurnActionsProvider value={actions.turn}>
         <ContextEditorProvider value={actions.edits}>
           <HeldRequestActionsProvider value={readOnly ? null : actions.held}>
-            <HeldRequest held={{ ...HELD, ...change }} />
+            <HeldRequest request={{ ...HELD, ...change }} />
           </HeldRequestActionsProvider>
         </ContextEditorProvider>
       </TurnActionsProvider>

@@ -26,7 +26,7 @@ function draw(more: Partial<Decision>): void {
     <HostProvider value={HOST}>
       <SegmentView
         segment={build.segment([message], { decisions: [decision] })}
-        live={false}
+        isLive={false}
       />
     </HostProvider>
   );

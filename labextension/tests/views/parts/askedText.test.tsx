@@ -67,7 +67,7 @@ function draw(more: Partial<Ask> = {}, given: Record<string, unknown> = {}) {
   const { container } = render(
     <HostProvider value={HOST}>
       <AnswerActionsProvider value={{ reply, answer: vi.fn() }}>
-        <ToolCall part={part} ask={ask} isOver={false} newest={true} live />
+        <ToolCall part={part} ask={ask} isOver={false} isNewest={true} isLive />
       </AnswerActionsProvider>
     </HostProvider>
   );

@@ -84,7 +84,7 @@ describe('a figure of a call', () => {
   it('stands in the panel below its closed card, where no cell shows it', () => {
     const { rerender } = render(
       <HostProvider value={HOST}>
-        <ToolCall part={made('python')} isOver newest={false} showsFigures />
+        <ToolCall part={made('python')} isOver isNewest={false} showsFigures />
       </HostProvider>
     );
     expect(screen.getAllByRole('img')).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('a figure of a call', () => {
           key="read"
           part={made('read')}
           isOver
-          newest={false}
+          isNewest={false}
           showsFigures
         />
       </HostProvider>
@@ -111,7 +111,7 @@ describe('a figure of a call', () => {
   it('stays in its card where a cell shows it', () => {
     render(
       <HostProvider value={HOST}>
-        <ToolCall part={made('python')} isOver newest={false} />
+        <ToolCall part={made('python')} isOver isNewest={false} />
       </HostProvider>
     );
     expect(screen.queryByRole('img')).toBeNull();

@@ -64,7 +64,7 @@ function draw(
     <HostProvider value={host}>
       <CellActionsProvider value={actions}>
         <ProposedFixProvider value={proposedFix(prompt, segment.messages)}>
-          <SegmentView segment={segment} live={live} />
+          <SegmentView segment={segment} isLive={live} />
         </ProposedFixProvider>
       </CellActionsProvider>
     </HostProvider>

@@ -14,7 +14,7 @@ const LISTED: IHost = {
 function draw(text: string) {
   return render(
     <HostProvider value={LISTED}>
-      <MarkdownText text={text} live={false} />
+      <MarkdownText text={text} isLive={false} />
     </HostProvider>
   ).container;
 }

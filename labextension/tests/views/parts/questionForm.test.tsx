@@ -53,7 +53,7 @@ function draw(...questions: Question[]) {
   render(
     <HostProvider value={HOST}>
       <AnswerActionsProvider value={{ reply: vi.fn(), answer }}>
-        <QuestionForm asked={asked} />
+        <QuestionForm openQuestions={asked} />
       </AnswerActionsProvider>
     </HostProvider>
   );
@@ -134,7 +134,11 @@ describe('a question', () => {
     render(
       <HostProvider value={HOST}>
         <QuestionForm
-          asked={{ type: 'question.asked', question_id: 'q', questions: [ONE] }}
+          openQuestions={{
+            type: 'question.asked',
+            question_id: 'q',
+            questions: [ONE]
+          }}
         />
       </HostProvider>
     );
@@ -148,7 +152,7 @@ describe('a question', () => {
 function drawTool(part: ToolPart) {
   render(
     <HostProvider value={HOST}>
-      <ToolCall part={part} isOver={false} newest={true} />
+      <ToolCall part={part} isOver={false} isNewest={true} />
     </HostProvider>
   );
 }

@@ -34,7 +34,7 @@ function draw(part: ToolPart, open = vi.fn(), ask = undefined as never) {
   render(
     <HostProvider value={HOST}>
       <SessionOpenerProvider value={{ open }}>
-        <ToolCall part={part} ask={ask} isOver={false} newest live />
+        <ToolCall part={part} ask={ask} isOver={false} isNewest isLive />
       </SessionOpenerProvider>
     </HostProvider>
   );

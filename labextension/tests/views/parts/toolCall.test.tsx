@@ -12,7 +12,7 @@ import { HOST } from '../../plainHost';
 function draw(part: ToolPart, reply?: Reply) {
   const { container } = render(
     <HostProvider value={HOST}>
-      <ToolCall part={part} reply={reply} isOver={true} newest={true} />
+      <ToolCall part={part} reply={reply} isOver={true} isNewest={true} />
     </HostProvider>
   );
   const row = screen.getAllByRole('button')[0] as HTMLElement;

@@ -85,7 +85,7 @@ it('keeps its number off the screen, and has the new one when it is back', () =>
             note: '',
             isSeen: true,
             canBeMade: true,
-            rejections: 0
+            rejectionRequests: 0
           }}
           actions={{
             accept: nothing,

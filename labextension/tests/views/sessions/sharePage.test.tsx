@@ -31,7 +31,7 @@ function draw(share: Partial<ISharingActions>, shared = false) {
       <SharingActionsProvider value={whole}>
         <SharePage
           session="ses_1"
-          shared={shared}
+          isShared={shared}
           onBack={seen.back}
           onChanged={seen.changed}
         />

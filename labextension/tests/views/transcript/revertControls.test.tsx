@@ -129,14 +129,14 @@ describe('the changes of a turn', () => {
 
 describe('Revert to here', () => {
   it('is not offered where nobody listens', () => {
-    draw(<RevertButton target="u2" />, null);
+    draw(<RevertButton turnId="u2" />, null);
 
     expect(screen.queryByRole('button')).toBeNull();
   });
 
   it('shows what would be done before it does it', async () => {
     const revert = kernel();
-    draw(<RevertButton target="u2" />, revert);
+    draw(<RevertButton turnId="u2" />, revert);
 
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
@@ -169,7 +169,7 @@ describe('Revert to here', () => {
       { ...cell, index: 1, change: { ...change, action: 'edit', number: 3 } }
     ] as const;
     const preview = { ...PREVIEW, cells: [...cells] };
-    draw(<RevertButton target="u2" />, kernel({ revert: preview }));
+    draw(<RevertButton turnId="u2" />, kernel({ revert: preview }));
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
       await Promise.resolve();
@@ -181,7 +181,7 @@ describe('Revert to here', () => {
 
   it('overwrites only what was ticked', async () => {
     const revert = kernel();
-    draw(<RevertButton target="u2" />, revert);
+    draw(<RevertButton turnId="u2" />, revert);
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
       await Promise.resolve();
@@ -199,7 +199,7 @@ describe('Revert to here', () => {
 
   it('says what hindered it and stays', async () => {
     const revert = kernel({ error: 'The agent works; wait for its answer.' });
-    draw(<RevertButton target="u2" />, revert);
+    draw(<RevertButton turnId="u2" />, revert);
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
       await Promise.resolve();
@@ -291,7 +291,7 @@ describe('a cell', () => {
     const shown = displayedSegment(SAVED, view({ message_id: 'u1' }));
 
     draw(
-      <SegmentView segment={shown.segment} reverted={shown.reverted} />,
+      <SegmentView segment={shown.segment} revertExtent={shown.reverted} />,
       null
     );
 

@@ -31,7 +31,7 @@ function show(...ids: string[]) {
       <Transcript
         transcript={{ ...EMPTY_TRANSCRIPT, entries }}
         readOnly={true}
-        empty={null}
+        emptyContent={null}
       />
     </HostProvider>
   );

@@ -95,7 +95,7 @@ function nth(within: Element, selector: string, number: number): HTMLElement {
 function show(transcript: ITranscript, host = HOST) {
   const drawn = (now: ITranscript) => (
     <HostProvider value={host}>
-      <Transcript transcript={now} readOnly={true} empty={null} />
+      <Transcript transcript={now} readOnly={true} emptyContent={null} />
     </HostProvider>
   );
   const { container, rerender } = render(drawn(transcript));

@@ -146,7 +146,11 @@ function ComparedPicture(props: IComparedPictureProps) {
     <figure className="plm-CostChart">
       <figcaption className="plm-Muted">{name}</figcaption>
       <div className="plm-Track-body">
-        <AxisNumbers most={most} height={height} tickText={props.tickText} />
+        <AxisNumbers
+          maxValue={most}
+          height={height}
+          tickText={props.tickText}
+        />
         <div className="plm-Compared-plot" ref={plot}>
           <svg
             className="plm-Compared-picture"
@@ -156,7 +160,7 @@ function ComparedPicture(props: IComparedPictureProps) {
             role="img"
             aria-label={`${name}. ${summary}`}
           >
-            <AxisLines most={most} height={height} width={width} />
+            <AxisLines maxValue={most} height={height} width={width} />
             {COMPARED_SIDES.map(side => {
               const parting = comparison[side].parting?.request ?? null;
               const x0 =

@@ -27,44 +27,44 @@ interface IKnownAnswer {
   readonly key: string;
   readonly answer: ViewAnswer | null;
   readonly milliseconds: number | null;
-  /** The value of `moment` when the question was sent. */
-  readonly moment: unknown;
+  /** The value of `version` when the question was sent. */
+  readonly version: unknown;
 }
 
 /**
- * Asks when the question has not changed for a moment; null asks nothing. When `moment` changes the same question
+ * Asks when the question has not changed for a moment; null asks nothing. When `version` changes the same question
  * is asked again, quietly: the answer that is there stays until the next has come.
  */
 export function useAnswer(
   source: IInspectorSource,
   query: ViewQuery | null,
   pauseMs = PAUSE_MS,
-  moment: unknown = null
+  version: unknown = null
 ): IAnswerState {
   const key = query === null ? '' : JSON.stringify(query);
   const [lastAnswer, setLastAnswer] = useState<IKnownAnswer>(() => {
     // What is drawn for paper cannot wait.
     const answer = query === null ? undefined : source.answerNow?.(query);
     return answer === undefined
-      ? { key: '', answer: null, milliseconds: null, moment: null }
-      : { key, answer, milliseconds: answer.milliseconds, moment };
+      ? { key: '', answer: null, milliseconds: null, version: null }
+      : { key, answer, milliseconds: answer.milliseconds, version };
   });
   const currentKey = useRef('');
-  const behindSince = useRef(0);
-  const currentMoment = useRef(moment);
+  const behindSinceMs = useRef(0);
+  const currentVersion = useRef(version);
   useEffect(() => {
-    currentMoment.current = moment;
-  }, [moment]);
+    currentVersion.current = version;
+  }, [version]);
   const ask = useCallback(() => {
-    const askedMoment = currentMoment.current;
+    const askedVersion = currentVersion.current;
     void source.ask(JSON.parse(key) as ViewQuery).then(answer => {
       if (currentKey.current === key) {
-        setLastAnswer(before => ({
+        setLastAnswer(previous => ({
           key,
           answer,
           milliseconds:
-            before.key === key ? before.milliseconds : answer.milliseconds,
-          moment: askedMoment
+            previous.key === key ? previous.milliseconds : answer.milliseconds,
+          version: askedVersion
         }));
       }
     });
@@ -77,16 +77,16 @@ export function useAnswer(
     return runAfter(pauseMs, ask);
   }, [ask, key, pauseMs]);
   const isBehind =
-    key !== '' && lastAnswer.key === key && lastAnswer.moment !== moment;
+    key !== '' && lastAnswer.key === key && lastAnswer.version !== version;
   useEffect(() => {
     if (!isBehind) {
-      behindSince.current = 0;
+      behindSinceMs.current = 0;
       return;
     }
-    behindSince.current ||= Date.now();
-    const latest = behindSince.current + MAX_REST_MS - Date.now();
-    return runAfter(Math.max(Math.min(REST_MS, latest), 0), ask);
-  }, [ask, isBehind, moment]);
+    behindSinceMs.current ||= Date.now();
+    const remainingMs = behindSinceMs.current + MAX_REST_MS - Date.now();
+    return runAfter(Math.max(Math.min(REST_MS, remainingMs), 0), ask);
+  }, [ask, isBehind, version]);
   useEffect(
     () => () => {
       currentKey.current = '';
@@ -115,7 +115,9 @@ export function useAnswer(
  * Asks for a text. The one that is there stays while a cursor moves on, and goes when the next is late: it would be read
  * as that of another place.
  */
-export function useText(...asked: Parameters<typeof useAnswer>): IAnswerState {
-  const answered = useAnswer(...asked);
-  return answered.isLate ? { ...answered, answer: null } : answered;
+export function useText(
+  ...question: Parameters<typeof useAnswer>
+): IAnswerState {
+  const answerState = useAnswer(...question);
+  return answerState.isLate ? { ...answerState, answer: null } : answerState;
 }

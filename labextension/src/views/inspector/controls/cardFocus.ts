@@ -9,14 +9,14 @@ export class CardFocus {
   private _card: HTMLElement | null = null;
   private _origin: HTMLElement | null = null;
   /** Where the focus was when it was to go to a card that is not drawn yet. */
-  private _waitingOrigin: HTMLElement | null = null;
+  private _pendingOrigin: HTMLElement | null = null;
 
   /** Notes the card, while it is drawn, and enters it where that was asked for before. */
   setCard(card: HTMLElement | null): void {
     this._card = card;
-    const origin = this._waitingOrigin;
+    const origin = this._pendingOrigin;
     if (card !== null && origin !== null) {
-      this._waitingOrigin = null;
+      this._pendingOrigin = null;
       // Whoever has gone on meanwhile stays where they are.
       if (document.activeElement === origin) {
         this.moveIntoCard(origin);
@@ -27,7 +27,7 @@ export class CardFocus {
   /** Moves the focus into the card, now or when it is drawn; returns whether a card is drawn now. */
   moveIntoCard(origin: HTMLElement): boolean {
     if (this._card === null) {
-      this._waitingOrigin = origin;
+      this._pendingOrigin = origin;
       return false;
     }
     if (!this._card.contains(origin)) {

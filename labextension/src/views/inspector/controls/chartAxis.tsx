@@ -4,21 +4,21 @@ import { shortCount } from '../../../state/text/numberFormat';
 
 interface IChartAxisProps {
   /** The value at the top. */
-  most: number;
+  maxValue: number;
   /** The height of the plot, in CSS pixels. */
   height: number;
 }
 
 /** Draws the numbers beside a chart. */
 export function AxisNumbers({
-  most,
+  maxValue,
   height,
   tickText = shortCount
 }: IChartAxisProps & { tickText?: (value: number) => string }) {
   return (
     <div className="plm-Track-scale" aria-hidden="true">
-      {axisTicks(most).map(tick => (
-        <span key={tick} style={{ top: height - (tick / most) * height }}>
+      {axisTicks(maxValue).map(tick => (
+        <span key={tick} style={{ top: height - (tick / maxValue) * height }}>
           {tickText(tick)}
         </span>
       ))}
@@ -28,17 +28,17 @@ export function AxisNumbers({
 
 /** Draws a line over the width of a chart at each of its numbers. */
 export function AxisLines({
-  most,
+  maxValue,
   height,
   width
 }: IChartAxisProps & { width: number }) {
-  return axisTicks(most).map(tick => (
+  return axisTicks(maxValue).map(tick => (
     <line
       key={tick}
       className="plm-Track-grid"
       x2={width}
-      y1={height - (tick / most) * height}
-      y2={height - (tick / most) * height}
+      y1={height - (tick / maxValue) * height}
+      y2={height - (tick / maxValue) * height}
     />
   ));
 }

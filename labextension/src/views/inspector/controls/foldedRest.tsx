@@ -5,12 +5,16 @@ import { useHost } from '../../host';
 interface IFoldedRestProps {
   isUnfolded: boolean;
   /** The button's label while the rest is folded. */
-  more: string;
+  moreLabel: string;
   onFold: (isUnfolded: boolean) => void;
 }
 
 /** Draws the button: it stays, and folds the rest again, so that the focus stays, too. */
-export function FoldedRest({ isUnfolded, more, onFold }: IFoldedRestProps) {
+export function FoldedRest({
+  isUnfolded,
+  moreLabel,
+  onFold
+}: IFoldedRestProps) {
   const { words } = useHost();
   return (
     <LinkButton
@@ -20,7 +24,7 @@ export function FoldedRest({ isUnfolded, more, onFold }: IFoldedRestProps) {
         onFold(!isUnfolded);
       }}
     >
-      {isUnfolded ? words.__('Only the first') : more}
+      {isUnfolded ? words.__('Only the first') : moreLabel}
     </LinkButton>
   );
 }

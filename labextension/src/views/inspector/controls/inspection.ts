@@ -38,10 +38,10 @@ export interface IInspectedSession {
   readonly view: TimelineView;
   /** The prices that were chosen; null for those of the recorded model. */
   readonly price: string | null;
-  readonly recorded: IShownTrack;
+  readonly recordedTrack: IShownTrack;
   readonly whatIf: IShownTrack | null;
   /** The track that grid, window, difference and request show. */
-  readonly shown: IShownTrack;
+  readonly shownTrack: IShownTrack;
   /** The requests that grid and tables show; null for all. */
   readonly range: IRequestRange | null;
   /** Chooses requests, or all with null; while they are brushed grid and tables stay as they are. */
@@ -50,14 +50,14 @@ export interface IInspectedSession {
     way?: MoveWay | 'brush'
   ) => void;
   /** Changes the place; by default it is a choice, which is a step to go back from. */
-  readonly go: (place: Partial<IInspectorPlace>, way?: MoveWay) => void;
+  readonly goTo: (place: Partial<IInspectorPlace>, way?: MoveWay) => void;
   /** Leads from a subagent back to where it was opened; null where no subagent is shown. */
   readonly leaveSubagent: (() => void) | null;
-  readonly card: CardFocus;
+  readonly cardFocus: CardFocus;
   /** The session beside it; null where it is inspected alone. */
   readonly compared: IComparedView | null;
   /** The parts that are hidden until they are revealed; no other part tells what they hold. */
-  readonly hidden: ReadonlySet<InspectorPartName>;
+  readonly hiddenParts: ReadonlySet<InspectorPartName>;
 }
 
 export interface IInspectorCursor {
@@ -67,7 +67,7 @@ export interface IInspectorCursor {
   readonly definition: number | null;
   readonly against: number | null;
   /** The range as the tracks show it, also while it is being chosen. */
-  readonly brushed: IRequestRange | null;
+  readonly brushedRange: IRequestRange | null;
 }
 
 /** How the grid shows the items; it moves with nothing else. */
@@ -87,7 +87,7 @@ export const InspectedSessionProvider = SessionContext.Provider;
 export const InspectorCursorProvider = CursorContext.Provider;
 export const GridChoiceProvider = GridContext.Provider;
 
-function useInside<T>(Context: Context<T | null>): T {
+function useRequiredContext<T>(Context: Context<T | null>): T {
   const value = useContext(Context);
   if (value === null) {
     throw new Error('A view of the inspector was drawn outside of it.');
@@ -97,12 +97,12 @@ function useInside<T>(Context: Context<T | null>): T {
 
 /** Returns the state that does not depend on the cursor, so that its users are not drawn again when it moves. */
 export function useInspectedSession(): IInspectedSession {
-  return useInside(SessionContext);
+  return useRequiredContext(SessionContext);
 }
 
 /** Returns the cursor. */
 export function useInspectorCursor(): IInspectorCursor {
-  return useInside(CursorContext);
+  return useRequiredContext(CursorContext);
 }
 
 /** Returns which items the grid shows, and how wide. */
@@ -117,9 +117,9 @@ export function useInspection(): IInspection {
 
 /** Returns the cache marks of the request at the cursor; none where a policy is shown, which would set its own. */
 export function useCacheMarks(): readonly ICacheMark[] {
-  const { view, shown, recorded, request } = useInspection();
+  const { view, shownTrack, recordedTrack, request } = useInspection();
   return useMemo(
-    () => (shown === recorded ? marksOfRequest(view, request) : []),
-    [shown, recorded, view, request]
+    () => (shownTrack === recordedTrack ? marksOfRequest(view, request) : []),
+    [shownTrack, recordedTrack, view, request]
   );
 }

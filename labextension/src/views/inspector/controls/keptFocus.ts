@@ -13,13 +13,13 @@ export function useKeptFocus(elementRef: RefObject<HTMLElement | null>): void {
       return;
     }
     let ancestors: HTMLElement[] = [];
-    const enter = (event: FocusEvent) => {
+    const rememberAncestors = (event: FocusEvent) => {
       ancestors =
         event.target instanceof HTMLElement
           ? elementAndAncestors(event.target, root)
           : [];
     };
-    const leave = (event: FocusEvent) => {
+    const forgetAncestors = (event: FocusEvent) => {
       const previous = event.target;
       if (event.relatedTarget !== null) {
         ancestors = [];
@@ -27,8 +27,8 @@ export function useKeptFocus(elementRef: RefObject<HTMLElement | null>): void {
       }
       // Without a target it went out of the page, a person clicked beside everything, or what had it is being removed.
       queueMicrotask(() => {
-        const isThere = previous instanceof Node && previous.isConnected;
-        if (isThere && document.hasFocus() && ancestors[0] === previous) {
+        const isStillInPage = previous instanceof Node && previous.isConnected;
+        if (isStillInPage && document.hasFocus() && ancestors[0] === previous) {
           ancestors = [];
         }
       });
@@ -41,24 +41,24 @@ export function useKeptFocus(elementRef: RefObject<HTMLElement | null>): void {
       const isLost =
         document.activeElement === null ||
         document.activeElement === document.body;
-      const next = ancestors.find(
+      const nextElement = ancestors.find(
         element =>
           element.isConnected && element.matches('[tabindex], [aria-label]')
       );
       ancestors = [];
-      if (isLost && next !== undefined) {
-        if (!next.hasAttribute('tabindex')) {
-          next.tabIndex = -1;
+      if (isLost && nextElement !== undefined) {
+        if (!nextElement.hasAttribute('tabindex')) {
+          nextElement.tabIndex = -1;
         }
-        next.focus({ preventScroll: true });
+        nextElement.focus({ preventScroll: true });
       }
     });
-    root.addEventListener('focusin', enter);
-    root.addEventListener('focusout', leave);
+    root.addEventListener('focusin', rememberAncestors);
+    root.addEventListener('focusout', forgetAncestors);
     observer.observe(root, { childList: true, subtree: true });
     return () => {
-      root.removeEventListener('focusin', enter);
-      root.removeEventListener('focusout', leave);
+      root.removeEventListener('focusin', rememberAncestors);
+      root.removeEventListener('focusout', forgetAncestors);
       observer.disconnect();
     };
   }, [elementRef]);
@@ -66,11 +66,11 @@ export function useKeptFocus(elementRef: RefObject<HTMLElement | null>): void {
 
 /** Returns an element and those around it, up to a root. */
 function elementAndAncestors(
-  from: HTMLElement,
+  innermost: HTMLElement,
   root: HTMLElement
 ): HTMLElement[] {
   const elements = [];
-  let current: HTMLElement | null = from;
+  let current: HTMLElement | null = innermost;
   while (current !== null) {
     elements.push(current);
     current = current === root ? null : current.parentElement;

@@ -2,14 +2,14 @@
 import { useState, type FocusEvent, type KeyboardEvent } from 'react';
 
 /** The mark of an element of the list that takes the focus. */
-export const STOP = { 'data-list-stop': true } as const;
-const STOPS = '[data-list-stop]';
+export const STOP_ATTRIBUTE = { 'data-list-stop': true } as const;
+const STOP_SELECTOR = '[data-list-stop]';
 
 export interface IListFocus {
   /** Returns the `tabIndex` of a stop; they are counted from 0. */
-  readonly tabIndex: (stop: number) => 0 | -1;
+  readonly tabIndexOf: (stop: number) => 0 | -1;
   /** The handlers of the list. */
-  readonly list: {
+  readonly handlers: {
     onFocus: (event: FocusEvent<HTMLElement>) => void;
     onKeyDown: (event: KeyboardEvent<HTMLElement>) => void;
   };
@@ -30,43 +30,45 @@ export const TOOLBAR_KEYS: IListKeys = {
 
 /** Lets the Tab key reach one of so many stops: the one that had the focus last. */
 export function useListFocus(
-  stops: number,
+  stopCount: number,
   keys: IListKeys = LIST_KEYS
 ): IListFocus {
-  const [last, setLast] = useState(0);
-  const active = Math.min(last, Math.max(stops - 1, 0));
+  const [lastStop, setLastStop] = useState(0);
+  const activeStop = Math.min(lastStop, Math.max(stopCount - 1, 0));
   return {
-    tabIndex: stop => (stop === active ? 0 : -1),
-    list: {
+    tabIndexOf: stop => (stop === activeStop ? 0 : -1),
+    handlers: {
       onFocus: ({ currentTarget, target }) => {
-        const stop = stopsOf(currentTarget).indexOf(target);
+        const stop = stopElementsOf(currentTarget).indexOf(target);
         if (stop >= 0) {
-          setLast(stop);
+          setLastStop(stop);
         }
       },
       onKeyDown: event => {
-        const stopElements = stopsOf(event.currentTarget);
-        const current = stopElements.indexOf(event.target as HTMLElement);
-        const next =
-          current < 0
+        const stopElements = stopElementsOf(event.currentTarget);
+        const currentStop = stopElements.indexOf(event.target as HTMLElement);
+        const nextElement =
+          currentStop < 0
             ? undefined
-            : stopElements[placeFor(event, current, stopElements, keys)];
-        if (next !== undefined) {
+            : stopElements[
+                stopAfterKey(event, currentStop, stopElements, keys)
+              ];
+        if (nextElement !== undefined) {
           event.preventDefault();
-          next.focus();
+          nextElement.focus();
         }
       }
     }
   };
 }
 
-function stopsOf(list: HTMLElement): HTMLElement[] {
-  return [...list.querySelectorAll<HTMLElement>(STOPS)];
+function stopElementsOf(list: HTMLElement): HTMLElement[] {
+  return [...list.querySelectorAll<HTMLElement>(STOP_SELECTOR)];
 }
 
-function placeFor(
+function stopAfterKey(
   { key, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent,
-  current: number,
+  currentStop: number,
   stopElements: readonly HTMLElement[],
   keys: IListKeys
 ): number {
@@ -75,9 +77,9 @@ function placeFor(
   }
   switch (key) {
     case keys.next:
-      return current + 1;
+      return currentStop + 1;
     case keys.before:
-      return current - 1;
+      return currentStop - 1;
     case 'Home':
       return 0;
     case 'End':

@@ -40,84 +40,85 @@ interface IPagedRowsProps {
   caption: string;
   columns: readonly ITableColumn[];
   /** How many rows there are. */
-  count: number;
+  rowCount: number;
   /** The cells of a row; the first is its head. */
-  row: (index: number) => readonly ReactNode[];
+  cellsOf: (index: number) => readonly ReactNode[];
   /** A sentence below the table where columns are folded; '' for none. */
   foldedRemark?: string;
   /** The row whose page is shown at first, and again whenever this names another row. */
-  around?: number;
+  rowInView?: number;
 }
 
 /** Draws a table with buttons for the rows before and after; a head by which rows can be sorted is a button. */
 export function PagedRows(props: IPagedRowsProps) {
-  const { caption, columns, count, row, around = 0 } = props;
+  const { caption, columns, rowCount, cellsOf, rowInView = 0 } = props;
   const { foldedRemark = '' } = props;
   const { words } = useHost();
   const [sort, setSort] = useState<{ head: string; order: RowOrder } | null>(
     null
   );
   // A column may be gone since.
-  const sorted =
+  const sortedColumn =
     columns.find(({ head }) => head === sort?.head) ??
     columns.find(({ isRowOrder }) => isRowOrder);
-  const order = sorted?.head === sort?.head ? sort?.order : undefined;
-  const valueAt = sorted?.valueAt;
-  const places = useSortedPlaces(count, valueAt, order);
-  const starts = pageStarts(count, PAGE_ROWS);
-  const index = places === null ? around : places.indexOf(around);
-  const pageOfAround = Math.floor(index / PAGE_ROWS);
-  const [requestedPage, setPage] = useState(pageOfAround);
-  const [followed, setFollowed] = useState(around);
-  const [news, setNews] = useState<'page' | 'order' | null>(null);
-  const page = Math.min(Math.max(requestedPage, 0), starts.length - 1);
-  const first = starts[page] ?? 0;
-  const last = Math.min(first + PAGE_ROWS, count);
-  if (followed !== around) {
-    setFollowed(around);
-    setNews(null);
-    if (index < first || index >= last) {
-      setPage(pageOfAround);
+  const order = sortedColumn?.head === sort?.head ? sort?.order : undefined;
+  const valueAt = sortedColumn?.valueAt;
+  const rowIndexes = useSortedRowIndexes(rowCount, valueAt, order);
+  const startRows = pageStarts(rowCount, PAGE_ROWS);
+  const rowPosition =
+    rowIndexes === null ? rowInView : rowIndexes.indexOf(rowInView);
+  const pageInView = Math.floor(rowPosition / PAGE_ROWS);
+  const [requestedPage, setPage] = useState(pageInView);
+  const [followedRow, setFollowedRow] = useState(rowInView);
+  const [lastChange, setLastChange] = useState<'page' | 'order' | null>(null);
+  const page = Math.min(Math.max(requestedPage, 0), startRows.length - 1);
+  const firstRow = startRows[page] ?? 0;
+  const endRow = Math.min(firstRow + PAGE_ROWS, rowCount);
+  if (followedRow !== rowInView) {
+    setFollowedRow(rowInView);
+    setLastChange(null);
+    if (rowPosition < firstRow || rowPosition >= endRow) {
+      setPage(pageInView);
     }
   }
-  const box = useRef<HTMLDivElement>(null);
+  const boxRef = useRef<HTMLDivElement>(null);
   const isFolded = useFolding(
-    box,
+    boxRef,
     columns.filter(({ foldedWords }) => foldedWords !== undefined).length,
-    first
+    firstRow
   );
   const isShown = ({ foldedWords }: ITableColumn) =>
     !isFolded || foldedWords === undefined;
   const shownColumns = columns.filter(isShown);
-  const showPage = (to: number) => {
-    setPage(to);
-    setNews('page');
+  const showPage = (newPage: number) => {
+    setPage(newPage);
+    setLastChange('page');
   };
   const sortBy = (column: ITableColumn) => {
-    const isSorted = column === sorted;
+    const isSorted = column === sortedColumn;
     const firstOrder = column.isRowOrder ? 'ascending' : 'descending';
     const shownOrder = isSorted ? (order ?? 'ascending') : null;
-    const next =
+    const nextOrder =
       shownOrder === null
         ? firstOrder
         : shownOrder === 'ascending'
           ? 'descending'
           : 'ascending';
-    setSort({ head: column.head, order: next });
+    setSort({ head: column.head, order: nextOrder });
     setPage(0);
-    setNews('order');
+    setLastChange('order');
   };
-  const range = words.__(
+  const rangeText = words.__(
     '%1 to %2 of %3',
-    countText(first + 1),
-    countText(last),
-    countText(count)
+    countText(firstRow + 1),
+    countText(endRow),
+    countText(rowCount)
   );
   return (
     <div className="plm-Inspector-table">
       <div
         className="plm-Inspector-scroll"
-        ref={box}
+        ref={boxRef}
         role="group"
         aria-label={caption}
         tabIndex={0}
@@ -130,7 +131,9 @@ export function PagedRows(props: IPagedRowsProps) {
                 <Head
                   key={column.head}
                   column={column}
-                  order={column === sorted ? (order ?? 'ascending') : null}
+                  order={
+                    column === sortedColumn ? (order ?? 'ascending') : null
+                  }
                   onSort={() => {
                     sortBy(column);
                   }}
@@ -139,24 +142,25 @@ export function PagedRows(props: IPagedRowsProps) {
             </tr>
           </thead>
           <tbody>
-            {Array.from({ length: last - first }, (_, line) => {
-              const place = places?.[first + line] ?? first + line;
-              const cells = row(place).filter((_, index) => {
+            {Array.from({ length: endRow - firstRow }, (_, offset) => {
+              const rowIndex =
+                rowIndexes?.[firstRow + offset] ?? firstRow + offset;
+              const cells = cellsOf(rowIndex).filter((_, index) => {
                 const column = columns[index];
                 return column === undefined || isShown(column);
               });
-              const words = columns
+              const foldedTexts = columns
                 .filter(column => !isShown(column))
-                .map(column => column.foldedWords?.(place) ?? '')
+                .map(column => column.foldedWords?.(rowIndex) ?? '')
                 .filter(text => text !== '')
                 .join(' · ');
               return (
-                <Fragment key={place}>
+                <Fragment key={rowIndex}>
                   <Row columns={shownColumns} cells={cells} />
-                  {words !== '' && (
+                  {foldedTexts !== '' && (
                     <FoldedRow
                       columnCount={shownColumns.length}
-                      words={words}
+                      text={foldedTexts}
                     />
                   )}
                 </Fragment>
@@ -170,7 +174,7 @@ export function PagedRows(props: IPagedRowsProps) {
           <bdi>{foldedRemark}</bdi>
         </p>
       )}
-      {starts.length > 1 && (
+      {startRows.length > 1 && (
         <div className="plm-Inspector-pages">
           <StepButton
             isAtEnd={page === 0}
@@ -180,9 +184,9 @@ export function PagedRows(props: IPagedRowsProps) {
           >
             {words.__('Rows before')}
           </StepButton>
-          <span className="plm-Muted">{range}</span>
+          <span className="plm-Muted">{rangeText}</span>
           <StepButton
-            isAtEnd={page === starts.length - 1}
+            isAtEnd={page === startRows.length - 1}
             onStep={() => {
               showPage(page + 1);
             }}
@@ -191,15 +195,18 @@ export function PagedRows(props: IPagedRowsProps) {
           </StepButton>
         </div>
       )}
-      {(starts.length > 1 || valueAt !== undefined) && (
+      {(startRows.length > 1 || valueAt !== undefined) && (
         <span className="plm-Hidden" role="status">
-          {news === 'page' && range}
-          {news === 'order' &&
+          {lastChange === 'page' && rangeText}
+          {lastChange === 'order' &&
             (order === 'descending'
-              ? words.__('Sorted by %1, the largest first.', sorted?.head ?? '')
+              ? words.__(
+                  'Sorted by %1, the largest first.',
+                  sortedColumn?.head ?? ''
+                )
               : words.__(
                   'Sorted by %1, the smallest first.',
-                  sorted?.head ?? ''
+                  sortedColumn?.head ?? ''
                 ))}
         </span>
       )}
@@ -212,29 +219,29 @@ export function PagedRows(props: IPagedRowsProps) {
  * page, its width, or the number of these columns changes.
  */
 function useFolding(
-  box: RefObject<HTMLElement | null>,
+  boxRef: RefObject<HTMLElement | null>,
   foldingCount: number,
-  page: number
+  firstRow: number
 ): boolean {
-  const width = useElementWidth(box);
-  const [needed, setNeeded] = useState(0);
-  const isFolded = foldingCount > 0 && width < needed;
+  const width = useElementWidth(boxRef);
+  const [neededWidth, setNeededWidth] = useState(0);
+  const isFolded = foldingCount > 0 && width < neededWidth;
   useLayoutEffect(() => {
     const measure = ({ scrollWidth, clientWidth }: HTMLElement) => {
       if (scrollWidth > clientWidth) {
-        setNeeded(scrollWidth);
+        setNeededWidth(scrollWidth);
       }
     };
-    if (box.current !== null && foldingCount > 0 && !isFolded) {
-      measure(box.current);
+    if (boxRef.current !== null && foldingCount > 0 && !isFolded) {
+      measure(boxRef.current);
     }
-  }, [box, foldingCount, isFolded, width, page]);
+  }, [boxRef, foldingCount, isFolded, width, firstRow]);
   return isFolded;
 }
 
 /** Returns the places of the rows in a column's order; null where they stay as they are. */
-function useSortedPlaces(
-  count: number,
+function useSortedRowIndexes(
+  rowCount: number,
   valueAt: ITableColumn['valueAt'],
   order: RowOrder | undefined
 ): number[] | null {
@@ -242,8 +249,8 @@ function useSortedPlaces(
     () =>
       valueAt === undefined || order === undefined
         ? null
-        : sortedIndexes(count, valueAt, order),
-    [count, valueAt, order]
+        : sortedIndexes(rowCount, valueAt, order),
+    [rowCount, valueAt, order]
   );
 }
 
@@ -300,13 +307,13 @@ function Row(props: {
 }
 
 /** Draws what the folded columns tell of the row above, beside its number. */
-function FoldedRow(props: { columnCount: number; words: string }) {
-  const { columnCount, words } = props;
+function FoldedRow(props: { columnCount: number; text: string }) {
+  const { columnCount, text } = props;
   return (
     <tr className="plm-FoldedRow">
       <td />
       <td colSpan={columnCount - 1}>
-        <bdi>{words}</bdi>
+        <bdi>{text}</bdi>
       </td>
     </tr>
   );

@@ -6,28 +6,28 @@ import { itemName } from '../../../state/inspector/rowNames';
 import { LinkButton } from '../../controls/buttons';
 import { useHost } from '../../host';
 import { useInspectedSession, useInspection } from './inspection';
-import { STOP } from './listFocus';
+import { STOP_ATTRIBUTE } from './listFocus';
 
 interface IPlaceLinkProps {
   place: Partial<IInspectorPlace>;
   /** Its accessible name and what is shown beside the pointer, where its text alone does not tell. */
   label?: string;
   /** Whether it is cut where room is short. */
-  isName?: boolean;
+  isCutShort?: boolean;
   children: ReactNode;
 }
 
 /** Moves to a place. */
 export function PlaceLink(props: IPlaceLinkProps) {
-  const { place, label, isName = false, children } = props;
-  const { go } = useInspectedSession();
+  const { place, label, isCutShort = false, children } = props;
+  const { goTo } = useInspectedSession();
   return (
     <LinkButton
-      className={`plm-Inspector-link${isName ? ' plm-Inspector-name' : ''}`}
+      className={`plm-Inspector-link${isCutShort ? ' plm-Inspector-name' : ''}`}
       aria-label={label}
       title={label}
       onClick={() => {
-        go(place);
+        goTo(place);
       }}
     >
       {children}
@@ -43,10 +43,10 @@ export function RequestLink(props: {
 }) {
   const { request, item, text } = props;
   const { words } = useHost();
-  const { go, view } = useInspectedSession();
+  const { goTo, view } = useInspectedSession();
   const name = words.__('request %1', request + 1);
   const isNumber = text === String(request + 1);
-  const target = item ?? null;
+  const targetItem = item ?? null;
   return (
     <LinkButton
       className="plm-Inspector-link"
@@ -56,15 +56,15 @@ export function RequestLink(props: {
           ? name
           : text.includes(name)
             ? text
-            : target === null
+            : targetItem === null
               ? `${text} ${name}`
-              : `${text} ${words.__('%1 in %2', itemLabel(view, target), name)}`
+              : `${text} ${words.__('%1 in %2', itemLabel(view, targetItem), name)}`
       }
       onClick={() => {
-        go({
+        goTo({
           request,
           against: null,
-          ...(target === null ? {} : { item: target })
+          ...(targetItem === null ? {} : { item: targetItem })
         });
       }}
     >
@@ -84,20 +84,20 @@ export function ItemLink(props: {
   tabIndex?: number;
 }) {
   const { item, tabIndex } = props;
-  const { view, go, card, item: chosen } = useInspection();
+  const { view, goTo, cardFocus, item: chosenItem } = useInspection();
   const label = itemLabel(view, item);
   const [head, tail] = splitName(itemName(view, item));
   return (
     <LinkButton
       className="plm-Inspector-link plm-Inspector-name"
-      aria-current={item === chosen}
-      {...(tabIndex === undefined ? {} : { tabIndex, ...STOP })}
+      aria-current={item === chosenItem}
+      {...(tabIndex === undefined ? {} : { tabIndex, ...STOP_ATTRIBUTE })}
       aria-label={label}
       title={label}
       onClick={event => {
-        go({ item });
+        goTo({ item });
         if (event.detail === 0) {
-          card.moveIntoCard(event.currentTarget);
+          cardFocus.moveIntoCard(event.currentTarget);
         }
       }}
     >

@@ -9,8 +9,11 @@ import { nearestStop } from '../../../state/inspector/stops';
 import { useAnswer } from './answers';
 import type { IShownTrack } from './inspection';
 
+/** The pause between the last change of a policy's numbers and the question for its track. */
+const TRACK_PAUSE_MS = 60;
+
 export interface IPolicyTrack {
-  readonly shown: IShownTrack | null;
+  readonly shownTrack: IShownTrack | null;
   readonly isWaiting: boolean;
   /** Milliseconds that the kernel took; null for a precomputed track. */
   readonly milliseconds: number | null;
@@ -61,8 +64,8 @@ export function usePolicyTrack(
   policy: string,
   price: string | null
 ): IPolicyTrack {
-  const known = view === null ? [] : policyNames(view);
-  const { name, numbers } = parsePolicy(policy, known);
+  const knownPolicies = view === null ? [] : policyNames(view);
+  const { name, numbers } = parsePolicy(policy, knownPolicies);
   const stop =
     source.stops === undefined
       ? null
@@ -79,13 +82,13 @@ export function usePolicyTrack(
           ...(price === null ? {} : { price })
         }
       : null,
-    60,
+    TRACK_PAUSE_MS,
     view?.seq
   );
   const track = stop?.track ?? answer?.track ?? null;
   const key = stop === null ? policy : JSON.stringify(stop.numbers);
   const [tracks] = useState(() => new ShownTracks());
-  const shown = useMemo(() => {
+  const shownTrack = useMemo(() => {
     if (view === null || track === null || policy === '') {
       return null;
     }
@@ -99,14 +102,14 @@ export function usePolicyTrack(
     // The numbers of a stop are those of its key.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [tracks, view, track, policy, key]);
-  const missing =
+  const missingTrackError =
     source.stops !== undefined && name !== '' && stop === null
       ? 'This file holds no track of that policy.'
       : '';
   return {
-    shown,
+    shownTrack,
     isWaiting: isAsked && isWaiting,
     milliseconds: stop === null ? milliseconds : null,
-    error: missing || (answer?.error ?? '')
+    error: missingTrackError || (answer?.error ?? '')
   };
 }

@@ -14,10 +14,10 @@ interface IRequestFieldProps {
  */
 export function RequestField({ request, onRequest }: IRequestFieldProps) {
   const { view } = useInspectedSession();
-  const [typed, setTyped] = useState<string | null>(null);
+  const [typedText, setTypedText] = useState<string | null>(null);
   const total = view.requests.id.length;
   const leaveField = () => {
-    setTyped(null);
+    setTypedText(null);
   };
   return (
     <>
@@ -26,12 +26,16 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
         type="number"
         min={1}
         max={total}
-        value={typed ?? request + 1}
+        value={typedText ?? request + 1}
         onChange={event => {
-          const at = Number(event.target.value) - 1;
-          setTyped(event.target.value);
-          if (Number.isInteger(at) && at >= 0 && at < total) {
-            onRequest(at);
+          const typedRequest = Number(event.target.value) - 1;
+          setTypedText(event.target.value);
+          if (
+            Number.isInteger(typedRequest) &&
+            typedRequest >= 0 &&
+            typedRequest < total
+          ) {
+            onRequest(typedRequest);
           }
         }}
         onBlur={leaveField}

@@ -2,7 +2,7 @@
 
 const PAGE_REQUESTS = 10;
 
-interface IPressed {
+interface IPressedKey {
   readonly key: string;
   readonly altKey: boolean;
   readonly ctrlKey: boolean;
@@ -10,15 +10,15 @@ interface IPressed {
 }
 
 /** Returns the request that a key moves to; null for a key that moves nowhere. */
-export function requestStep(
-  { key, altKey, ctrlKey, metaKey }: IPressed,
+export function requestAfterKey(
+  { key, altKey, ctrlKey, metaKey }: IPressedKey,
   request: number,
   total: number
 ): number | null {
   if (altKey || ctrlKey || metaKey) {
     return null;
   }
-  const clamp = (to: number) => Math.min(Math.max(to, 0), total - 1);
+  const clamp = (target: number) => Math.min(Math.max(target, 0), total - 1);
   switch (key) {
     case 'ArrowLeft':
     case 'ArrowDown':

@@ -15,7 +15,7 @@ import {
 } from '../../../state/inspector/figures/rangeFigures';
 import type { MoveWay } from '../../../state/inspector/placeSteps';
 import { useInspection } from './inspection';
-import { requestStep } from './requestKeys';
+import { requestAfterKey } from './requestKeys';
 
 interface IRequestSliderProps {
   /** The name and the value for screen readers. */
@@ -27,7 +27,7 @@ interface IRequestSliderProps {
   width: number;
   elementRef: RefObject<HTMLDivElement>;
   /** Returns the text beside the pointer about the request under it. */
-  hint: (request: number) => string;
+  hintText: (request: number) => string;
   /** The picture. */
   children: ReactNode;
 }
@@ -39,7 +39,7 @@ const MIN_BRUSH_PX = 4;
 interface IHeldPointer {
   /** Where the range begins that it chooses. */
   readonly anchor: number;
-  readonly x: number;
+  readonly startX: number;
   /** The range so far; null while it has moved the cursor alone. */
   range: IRequestRange | null;
 }
@@ -49,76 +49,86 @@ interface IHeldPointer {
  * drag, Shift with a click or with the keys of the cursor choose a range, which Escape lets go.
  */
 export function RequestSlider(props: IRequestSliderProps) {
-  const { name, value, total, width, elementRef, hint, children } = props;
-  const { request: chosen, go, brushed, chooseRange } = useInspection();
-  const [hovered, setHovered] = useState<number | null>(null);
-  const held = useRef<IHeldPointer | null>(null);
+  const { name, value, total, width, elementRef, hintText, children } = props;
+  const {
+    request: cursorRequest,
+    goTo,
+    brushedRange,
+    chooseRange
+  } = useInspection();
+  const [hoveredRequest, setHoveredRequest] = useState<number | null>(null);
+  const heldPointer = useRef<IHeldPointer | null>(null);
   // The track of a policy may end before a request that has just been sent.
-  const request = Math.min(chosen, total - 1);
+  const request = Math.min(cursorRequest, total - 1);
   const requestAt = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
     const index = Math.floor(((event.clientX - box.left) / box.width) * total);
     return box.width > 0 ? Math.min(Math.max(index, 0), total - 1) : null;
   };
-  const moveTo = (to: number, way: MoveWay) => {
-    go({ request: to, against: null }, way);
+  const moveTo = (target: number, way: MoveWay) => {
+    goTo({ request: target, against: null }, way);
   };
-  const leave = () => {
-    setHovered(null);
+  const hideHint = () => {
+    setHoveredRequest(null);
   };
-  const press = (event: PointerEvent<HTMLDivElement>) => {
-    const to = requestAt(event);
-    if (event.button !== 0 || to === null) {
+  const handlePress = (event: PointerEvent<HTMLDivElement>) => {
+    const pressedRequest = requestAt(event);
+    if (event.button !== 0 || pressedRequest === null) {
       return;
     }
     event.currentTarget.setPointerCapture(event.pointerId);
-    const range = event.shiftKey ? rangeMovedTo(brushed, request, to) : null;
-    const anchor = range?.first === to ? range.last : (range?.first ?? to);
-    held.current = { anchor, x: event.clientX, range };
+    const range = event.shiftKey
+      ? rangeMovedTo(brushedRange, request, pressedRequest)
+      : null;
+    const anchor =
+      range?.first === pressedRequest
+        ? range.last
+        : (range?.first ?? pressedRequest);
+    heldPointer.current = { anchor, startX: event.clientX, range };
     if (range !== null) {
       chooseRange(range, 'brush');
     }
-    moveTo(to, 'press');
+    moveTo(pressedRequest, 'press');
   };
-  const drag = (event: PointerEvent<HTMLDivElement>) => {
-    const to = requestAt(event);
-    const pointer = held.current;
-    if (event.buttons !== 1 || to === null || pointer === null) {
+  const handleDrag = (event: PointerEvent<HTMLDivElement>) => {
+    const draggedRequest = requestAt(event);
+    const pointer = heldPointer.current;
+    if (event.buttons !== 1 || draggedRequest === null || pointer === null) {
       return;
     }
     const isMoved =
-      to !== pointer.anchor &&
-      Math.abs(event.clientX - pointer.x) > MIN_BRUSH_PX;
+      draggedRequest !== pointer.anchor &&
+      Math.abs(event.clientX - pointer.startX) > MIN_BRUSH_PX;
     if (pointer.range !== null || isMoved) {
-      pointer.range = rangeBetween(pointer.anchor, to);
+      pointer.range = rangeBetween(pointer.anchor, draggedRequest);
       chooseRange(pointer.range, 'brush');
     }
-    moveTo(to, 'drag');
+    moveTo(draggedRequest, 'drag');
   };
-  const release = () => {
-    const range = held.current?.range ?? null;
-    held.current = null;
+  const handleRelease = () => {
+    const range = heldPointer.current?.range ?? null;
+    heldPointer.current = null;
     if (range !== null) {
       chooseRange(range, 'drag');
     }
   };
-  const pressKey = (event: KeyboardEvent<HTMLDivElement>) => {
-    if (event.key === 'Escape' && brushed !== null) {
+  const handleKey = (event: KeyboardEvent<HTMLDivElement>) => {
+    if (event.key === 'Escape' && brushedRange !== null) {
       event.preventDefault();
-      held.current = null;
+      heldPointer.current = null;
       chooseRange(null);
       return;
     }
-    const next = requestStep(event, request, total);
-    if (next === null) {
+    const nextRequest = requestAfterKey(event, request, total);
+    if (nextRequest === null) {
       return;
     }
     event.preventDefault();
-    leave();
-    if (event.shiftKey && next !== request) {
-      chooseRange(rangeMovedTo(brushed, request, next), 'walk');
+    hideHint();
+    if (event.shiftKey && nextRequest !== request) {
+      chooseRange(rangeMovedTo(brushedRange, request, nextRequest), 'walk');
     }
-    moveTo(next, 'walk');
+    moveTo(nextRequest, 'walk');
   };
   return (
     <div
@@ -131,31 +141,36 @@ export function RequestSlider(props: IRequestSliderProps) {
       aria-valuemax={total}
       aria-valuenow={request + 1}
       aria-valuetext={value}
-      onPointerDown={press}
+      onPointerDown={handlePress}
       onPointerMove={event => {
-        drag(event);
+        handleDrag(event);
         // A finger covers what would be said beside it.
-        setHovered(event.pointerType === 'touch' ? null : requestAt(event));
+        setHoveredRequest(
+          event.pointerType === 'touch' ? null : requestAt(event)
+        );
       }}
-      onPointerLeave={leave}
-      onPointerUp={release}
+      onPointerLeave={hideHint}
+      onPointerUp={handleRelease}
       onPointerCancel={() => {
-        leave();
-        release();
+        hideHint();
+        handleRelease();
       }}
-      onKeyDown={pressKey}
+      onKeyDown={handleKey}
     >
       {children}
-      <RangeMark range={rangeWithin(brushed, total)} {...{ total, width }} />
+      <RangeMark
+        range={rangeWithin(brushedRange, total)}
+        {...{ total, width }}
+      />
       <RequestMark
         className="plm-Inspector-cursor"
         {...{ request, total, width }}
       />
-      {hovered !== null && hovered < total && (
+      {hoveredRequest !== null && hoveredRequest < total && (
         <PointerHint
           {...{ total, width }}
-          request={hovered}
-          text={hint(hovered)}
+          request={hoveredRequest}
+          text={hintText(hoveredRequest)}
         />
       )}
     </div>
@@ -194,18 +209,18 @@ function RangeMark(props: {
   if (range === null) {
     return null;
   }
-  const x = (request: number) => (request * width) / Math.max(total, 1);
+  const xOf = (request: number) => (request * width) / Math.max(total, 1);
   return (
     <span aria-hidden="true">
       <span
         className="plm-Track-veil"
         data-side="before"
-        style={{ left: 0, width: x(range.first) }}
+        style={{ left: 0, width: xOf(range.first) }}
       />
       <span
         className="plm-Track-veil"
         data-side="after"
-        style={{ left: x(range.last + 1), right: 0 }}
+        style={{ left: xOf(range.last + 1), right: 0 }}
       />
     </span>
   );

@@ -4,6 +4,9 @@ import type { ViewAnswer } from '../../../protocol/generated';
 import { useHost } from '../../host';
 import { useInspectedSession } from './inspection';
 
+/** The length of a text that is searched for. */
+export const MAX_QUERY_CHARS = 300;
+
 /** Draws why a text is not there: it is still awaited, or the answer says that it cannot be shown. */
 export function MissingText({ answer }: { answer: ViewAnswer | null }) {
   const { words } = useHost();
@@ -31,13 +34,13 @@ export function BoxedText(props: { label: string; children: ReactNode }) {
 }
 
 /** A part ends behind a slash or a dot, and behind an underscore where more than a letter or two follow. */
-const PARTS = /(?<=[/.])|(?<=_)(?=[^/._]{3})/;
+const PART_ENDS = /(?<=[/.])|(?<=_)(?=[^/._]{3})/;
 
 /** Draws the name of a model or a policy; without room for a part it is broken anywhere. */
 export function BreakableName({ name }: { name: string }) {
   return (
     <bdi className="plm-Inspector-breakable">
-      {name.split(PARTS).map((part, index) => (
+      {name.split(PART_ENDS).map((part, index) => (
         <Fragment key={index}>
           {index > 0 && <wbr />}
           {part}
@@ -49,44 +52,44 @@ export function BreakableName({ name }: { name: string }) {
 
 interface ITextPiece {
   readonly text: string;
-  readonly isFound: boolean;
+  readonly isMatch: boolean;
 }
 
 /** Draws a text with the matches marked. */
-export function FoundText({ text, find }: { text: string; find: string }) {
+export function MarkedText({ text, query }: { text: string; query: string }) {
   return (
     <>
-      {piecesOf(text, find).map((piece, index) =>
-        piece.isFound ? <mark key={index}>{piece.text}</mark> : piece.text
+      {textPieces(text, query).map((piece, index) =>
+        piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text
       )}
     </>
   );
 }
 
 /** Returns the number of matches in a text. */
-export function timesFound(text: string, find: string): number {
-  return piecesOf(text, find).filter(piece => piece.isFound).length;
+export function matchCount(text: string, query: string): number {
+  return textPieces(text, query).filter(piece => piece.isMatch).length;
 }
 
-function piecesOf(text: string, find: string): readonly ITextPiece[] {
-  if (find === '') {
-    return [{ text, isFound: false }];
+function textPieces(text: string, query: string): readonly ITextPiece[] {
+  if (query === '') {
+    return [{ text, isMatch: false }];
   }
-  const result: ITextPiece[] = [];
+  const pieces: ITextPiece[] = [];
   const lowerText = text.toLowerCase();
-  const searched = find.toLowerCase();
-  let from = 0;
+  const lowerQuery = query.toLowerCase();
+  let pieceStart = 0;
   // Letters whose lower case is longer would shift the places.
   const isSafe = lowerText.length === text.length;
   for (
-    let at = isSafe ? lowerText.indexOf(searched) : -1;
-    at >= 0;
-    at = lowerText.indexOf(searched, from)
+    let matchStart = isSafe ? lowerText.indexOf(lowerQuery) : -1;
+    matchStart >= 0;
+    matchStart = lowerText.indexOf(lowerQuery, pieceStart)
   ) {
-    result.push({ text: text.slice(from, at), isFound: false });
-    from = at + searched.length;
-    result.push({ text: text.slice(at, from), isFound: true });
+    pieces.push({ text: text.slice(pieceStart, matchStart), isMatch: false });
+    pieceStart = matchStart + lowerQuery.length;
+    pieces.push({ text: text.slice(matchStart, pieceStart), isMatch: true });
   }
-  result.push({ text: text.slice(from), isFound: false });
-  return result;
+  pieces.push({ text: text.slice(pieceStart), isMatch: false });
+  return pieces;
 }

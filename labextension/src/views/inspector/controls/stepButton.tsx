@@ -1,6 +1,6 @@
 /** A button for the next or previous place, which stays focusable at the end. */
 import type { ReactNode } from 'react';
-import { STOP } from './listFocus';
+import { STOP_ATTRIBUTE } from './listFocus';
 import { SmallButton } from '../../controls/buttons';
 
 interface IStepButtonProps {
@@ -25,7 +25,7 @@ export function StepButton(props: IStepButtonProps) {
       aria-label={label}
       title={title}
       aria-disabled={isAtEnd}
-      {...(tabIndex === undefined ? {} : { tabIndex, ...STOP })}
+      {...(tabIndex === undefined ? {} : { tabIndex, ...STOP_ATTRIBUTE })}
       onClick={() => {
         if (!isAtEnd) {
           onStep();

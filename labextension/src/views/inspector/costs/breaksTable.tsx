@@ -142,7 +142,7 @@ export const BreaksTable = memo(function BreaksTable(props: {
       {breaks.length > firstRows && !isWhole && (
         <FoldedRest
           isUnfolded={isUnfolded}
-          more={words.__('%1 more', breaks.length - firstRows)}
+          moreLabel={words.__('%1 more', breaks.length - firstRows)}
           onFold={setUnfolded}
         />
       )}

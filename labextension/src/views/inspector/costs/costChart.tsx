@@ -35,7 +35,7 @@ function spentUpTo({ sums }: ICostLine, at: number): number {
 /** Draws the lines, moves the cursor on them, and says what was spent up to it and in all. */
 export function CostChart() {
   const { words } = useHost();
-  const { view, recorded, whatIf, request, range } = useInspection();
+  const { view, recordedTrack, whatIf, request, range } = useInspection();
   const { unit } = view.price;
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
@@ -58,7 +58,7 @@ export function CostChart() {
         {
           kind: 'recorded' as const,
           name: words.__('recorded, estimated from the texts') + doubt,
-          sums: costSeries(recorded.track)
+          sums: costSeries(recordedTrack.track)
         },
         {
           kind: 'what-if' as const,
@@ -68,16 +68,16 @@ export function CostChart() {
       ].flatMap(({ kind, name, sums }) =>
         sums === null ? [] : [{ kind, name, sums }]
       ),
-    [view, recorded, whatIf, price, isFact, doubt, words]
+    [view, recordedTrack, whatIf, price, isFact, doubt, words]
   );
   const count = view.requests.id.length;
-  const most =
+  const maxValue =
     1.04 *
     lines.reduce(
       (largest, { sums }) => Math.max(largest, sums.at(-1) ?? 0),
       1e-9
     );
-  const axis = { height: HEIGHT_PX, most };
+  const axis = { height: HEIGHT_PX, maxValue };
   const spentText = (line: ICostLine, at: number, before = 0) =>
     money(spentUpTo(line, at) - before, unit, line.kind === 'fact' && isFact);
   const hintAt = (at: number) =>
@@ -105,7 +105,7 @@ export function CostChart() {
           total={count}
           width={width}
           elementRef={plot}
-          hint={hintAt}
+          hintText={hintAt}
         >
           <svg
             className="plm-Track-picture"
@@ -120,7 +120,7 @@ export function CostChart() {
                 key={kind}
                 className="plm-CostChart-line"
                 data-kind={kind}
-                d={linePath(sums, { ...axis, maxValue: most, width })}
+                d={linePath(sums, { height: HEIGHT_PX, maxValue, width })}
               />
             ))}
             <line

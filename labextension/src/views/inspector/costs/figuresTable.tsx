@@ -20,7 +20,7 @@ import { priceSentence } from '../timeline/costWords';
 /** Draws a column for the facts, one for the recording's estimate, and one for the policy. */
 export const FiguresTable = memo(function FiguresTable() {
   const { words } = useHost();
-  const { view, recorded, whatIf } = useInspectedSession();
+  const { view, recordedTrack, whatIf } = useInspectedSession();
   const { unit } = view.price;
   const source = priceSourceText(view);
   const doubt = isDoubtful(view) ? DOUBT_MARK : '';
@@ -33,14 +33,14 @@ export const FiguresTable = memo(function FiguresTable() {
   }[] = [
     {
       name: words.__('reported'),
-      figures: recorded.track.facts,
+      figures: recordedTrack.track.facts,
       taken: null,
       isFact: true
     },
     {
       name: words.__('recorded, estimated') + doubt,
-      figures: recorded.track.figures,
-      taken: recorded.track.taken.length,
+      figures: recordedTrack.track.figures,
+      taken: recordedTrack.track.taken.length,
       isFact: false
     },
     {

@@ -66,12 +66,14 @@ export const Wastes = memo(function Wastes(props: { isShort?: boolean }) {
 /** Draws totals and gaps, and why the policy did or did not act. */
 export const Totals = memo(function Totals() {
   const { words } = useHost();
-  const { view, whatIf, recorded } = useInspectedSession();
-  const verdicts = [recorded, ...(whatIf === null ? [] : [whatIf])].flatMap(
-    ({ track }) =>
-      track.figures?.verdict === undefined
-        ? []
-        : [`${track.policy}: ${track.figures.verdict}`]
+  const { view, whatIf, recordedTrack } = useInspectedSession();
+  const verdicts = [
+    recordedTrack,
+    ...(whatIf === null ? [] : [whatIf])
+  ].flatMap(({ track }) =>
+    track.figures?.verdict === undefined
+      ? []
+      : [`${track.policy}: ${track.figures.verdict}`]
   );
   const lists: [string, readonly string[]][] = [
     [words.__('In all'), view.totals],

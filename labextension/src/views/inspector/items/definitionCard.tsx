@@ -27,7 +27,7 @@ const LISTED_DEFINITIONS = 8;
 /** Draws the definitions of an item, the largest first, each with its tokens and how often it was called. */
 export function DefinitionList({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, request } = useInspection();
+  const { view, shownTrack, request } = useInspection();
   const [isUnfolded, setUnfolded] = useState(false);
   const rows = useMemo(
     () =>
@@ -40,7 +40,7 @@ export function DefinitionList({ item }: { item: number }) {
   if (rows.length === 0) {
     return null;
   }
-  const { factor } = scaleAt(shown.states, request);
+  const { factor } = scaleAt(shownTrack.states, request);
   const unused = rows.filter(
     row => callCount(view, definitionOfRow(view, row).name) === 0
   );
@@ -78,7 +78,7 @@ export function DefinitionList({ item }: { item: number }) {
             const definition = definitionOfRow(view, row);
             return (
               <li key={row}>
-                <PlaceLink place={placeOfRow(view, row)} isName>
+                <PlaceLink place={placeOfRow(view, row)} isCutShort>
                   <bdi>{definition.name}</bdi>
                 </PlaceLink>
                 <span className="plm-Muted">
@@ -97,7 +97,7 @@ export function DefinitionList({ item }: { item: number }) {
       {rows.length > LISTED_DEFINITIONS && (
         <FoldedRest
           isUnfolded={isUnfolded}
-          more={words.__('and %1 more', rows.length - LISTED_DEFINITIONS)}
+          moreLabel={words.__('and %1 more', rows.length - LISTED_DEFINITIONS)}
           onFold={setUnfolded}
         />
       )}
@@ -112,13 +112,13 @@ export function DefinitionSentence(props: {
 }) {
   const { item, definition } = props;
   const { words } = useHost();
-  const { view, shown, request } = useInspection();
+  const { view, shownTrack, request } = useInspection();
   const { firstIndex: first, count: total } = definitionsOf(view, item);
   const { name, tokens } = definitionOfRow(
     view,
     MAX_ITEMS + first + definition
   );
-  const { factor } = scaleAt(shown.states, request);
+  const { factor } = scaleAt(shownTrack.states, request);
   const all = Math.max(view.items.tokens[item] ?? 0, 1);
   return (
     <>

@@ -24,7 +24,7 @@ interface IGridFilterProps {
 export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
   const { itemCount, hasKinds } = props;
   const { words } = useHost();
-  const { view, go } = useInspectedSession();
+  const { view, goTo } = useInspectedSession();
   const { filter } = useGridChoice();
   const tools = useMemo(
     () => [...new Set(view.items.tool)].filter(name => name !== '').sort(),
@@ -32,7 +32,7 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
   );
   const kinds = useUsedKinds();
   const set = (change: Partial<ItemFilter>) => {
-    go({ filter: { ...filter, ...change } });
+    goTo({ filter: { ...filter, ...change } });
   };
   return (
     <div
@@ -113,22 +113,22 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
 /** Draws the buttons for narrower and wider columns. */
 function ColumnWidth({ zoom, zooms }: IGridFilterProps) {
   const { words } = useHost();
-  const { go } = useInspectedSession();
+  const { goTo } = useInspectedSession();
   const toolbar = useListFocus(2, TOOLBAR_KEYS);
   return (
     <span
       className="plm-GridFilter-zoom"
       role="toolbar"
       aria-label={words.__('Width of the columns')}
-      {...toolbar.list}
+      {...toolbar.handlers}
     >
       <StepButton
         label={words.__('Narrower columns')}
         isAtEnd={zoom === 0}
         onStep={() => {
-          go({ zoom: zoom - 1 });
+          goTo({ zoom: zoom - 1 });
         }}
-        tabIndex={toolbar.tabIndex(0)}
+        tabIndex={toolbar.tabIndexOf(0)}
       >
         −
       </StepButton>
@@ -136,9 +136,9 @@ function ColumnWidth({ zoom, zooms }: IGridFilterProps) {
         label={words.__('Wider columns')}
         isAtEnd={zoom === zooms - 1}
         onStep={() => {
-          go({ zoom: zoom + 1 });
+          goTo({ zoom: zoom + 1 });
         }}
-        tabIndex={toolbar.tabIndex(1)}
+        tabIndex={toolbar.tabIndexOf(1)}
       >
         +
       </StepButton>
@@ -162,17 +162,17 @@ const GridLegend = memo(function GridLegend({
   hasKinds: boolean;
 }) {
   const { words } = useHost();
-  const { recorded, whatIf } = useInspectedSession();
+  const { recordedTrack, whatIf } = useInspectedSession();
   const kinds = useUsedKinds();
   const states = useMemo(
     () =>
       [
         ...new Set([
-          ...recorded.track.transitions.state,
+          ...recordedTrack.track.transitions.state,
           ...(whatIf?.track.transitions.state ?? [])
         ])
       ].filter(state => state !== 'whole'),
-    [recorded.track, whatIf?.track]
+    [recordedTrack.track, whatIf?.track]
   );
   return states.length === 0 && !hasKinds ? null : (
     <ul

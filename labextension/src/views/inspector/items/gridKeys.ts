@@ -4,7 +4,7 @@ import {
   isInRange,
   type IRequestRange
 } from '../../../state/inspector/figures/rangeFigures';
-import { requestStep } from '../controls/requestKeys';
+import { requestAfterKey } from '../controls/requestKeys';
 
 interface IGridCell {
   rows: Int32Array;
@@ -48,7 +48,7 @@ export function cellStep(
     return { item: rows[0] };
   }
   // A cursor beside the range comes into it.
-  const next = requestStep(event, request - first, last - first + 1);
+  const next = requestAfterKey(event, request - first, last - first + 1);
   return next === null ? null : { request: first + next, against: null };
 }
 

@@ -31,15 +31,15 @@ const MAX_USES = 8;
 /** Draws the card of the chosen item beside what it was chosen from, in a narrow place as a sheet over it. */
 export const ChosenItemCard = memo(function ChosenItemCard() {
   const { words } = useHost();
-  const { item, go, card } = useInspection();
+  const { item, goTo, cardFocus } = useInspection();
   return item === null ? null : (
     <div className="plm-Inspector-card plm-ItemSheet">
       <SmallButton
         className="plm-ItemSheet-close"
         aria-label={words.__('Close the card of the item')}
         onClick={() => {
-          card.moveBack();
-          go({ item: null });
+          cardFocus.moveBack();
+          goTo({ item: null });
         }}
       >
         ✕
@@ -52,18 +52,18 @@ export const ChosenItemCard = memo(function ChosenItemCard() {
 /** Draws the card of an item. Escape leads back to where it was chosen. */
 export const ItemCard = memo(function ItemCard({ item }: { item: number }) {
   const { words } = useHost();
-  const { card } = useInspection();
+  const { cardFocus } = useInspection();
   return (
     <section
       role="group"
       className="plm-ItemCard"
       aria-label={words.__('The chosen item')}
       ref={element => {
-        card.setCard(element);
+        cardFocus.setCard(element);
       }}
       tabIndex={-1}
       onKeyDown={event => {
-        if (event.key === 'Escape' && card.moveBack()) {
+        if (event.key === 'Escape' && cardFocus.moveBack()) {
           event.preventDefault();
         }
       }}
@@ -75,8 +75,8 @@ export const ItemCard = memo(function ItemCard({ item }: { item: number }) {
 
 function ChosenItem({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, request, go, definition } = useInspection();
-  const { states } = shown;
+  const { view, shownTrack, request, goTo, definition } = useInspection();
+  const { states } = shownTrack;
   const next = states.nextChange(item, request);
   const previous = states.previousChange(item, request);
   const partner = view.items.partner[item] ?? -1;
@@ -107,7 +107,7 @@ function ChosenItem({ item }: { item: number }) {
           label={words.__('Change before')}
           isAtEnd={previous === null}
           onStep={() => {
-            go({ request: previous, against: null });
+            goTo({ request: previous, against: null });
           }}
         >
           {words.__('◂ Change before')}
@@ -116,7 +116,7 @@ function ChosenItem({ item }: { item: number }) {
           label={words.__('Next change')}
           isAtEnd={next === null}
           onStep={() => {
-            go({ request: next, against: null });
+            goTo({ request: next, against: null });
           }}
         >
           {words.__('Next change ▸')}
@@ -188,10 +188,10 @@ function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
 /** Draws the item's state in the next request, where that is already decided. */
 function NextState({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, shown, recorded } = useInspection();
+  const { view, shownTrack, recordedTrack } = useInspection();
   const index = view.coming.item.indexOf(item);
   const state = view.coming.state[index];
-  return state === undefined || shown !== recorded ? null : (
+  return state === undefined || shownTrack !== recordedTrack ? null : (
     <p className="plm-Muted">
       {words.__('The next request shows it %1.', stateWords(state))}
     </p>
@@ -243,15 +243,15 @@ function EditButtons({ item }: { item: number }) {
 /** Draws the item's whole text, and the text that the request shows instead. */
 function ItemTexts({ item }: { item: number }) {
   const { words } = useHost();
-  const { source, shown, request, definition } = useInspection();
+  const { source, shownTrack, request, definition } = useInspection();
   const [offset, setOffset] = useState(0);
   const { answer, isWaiting } = useText(source, {
     ask: 'item',
     item,
     ...(definition === null ? {} : { definition }),
     request,
-    policy: shown.policy,
-    numbers: shown.numbers,
+    policy: shownTrack.policy,
+    numbers: shownTrack.numbers,
     offset
   });
   const text = answer?.item ?? null;

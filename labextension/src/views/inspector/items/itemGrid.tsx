@@ -73,7 +73,16 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const { height = 400, hasKinds = true, isPrinted = false } = props;
   const { words } = useHost();
   const inspection = useInspection();
-  const { view, recorded, whatIf, shown, request, item, go, card } = inspection;
+  const {
+    view,
+    recordedTrack,
+    whatIf,
+    shownTrack,
+    request,
+    item,
+    goTo,
+    cardFocus
+  } = inspection;
   const { range: chosenRange, chooseRange, definition } = inspection;
   const { filter, zoom: chosenZoom } = useGridChoice();
   /** What a turned wheel keeps under the pointer: a place in columns, and where it is seen. */
@@ -86,8 +95,8 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const width = useElementWidth(box);
   const { unfolded, fold } = useUnfoldedItems(view, item, definition);
   const rows = useMemo(
-    () => itemRows(shown.states, filter, chosenRange, unfolded),
-    [shown.states, filter, chosenRange, unfolded]
+    () => itemRows(shownTrack.states, filter, chosenRange, unfolded),
+    [shownTrack.states, filter, chosenRange, unfolded]
   );
   const { source } = inspection;
   const opensSubagents = useMemo(
@@ -111,8 +120,8 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const { column, zoom, zooms } = gridZoom;
   const inColumn = requestsInColumn(column);
   const tracks = useMemo(
-    () => [recorded.states, ...(whatIf === null ? [] : [whatIf.states])],
-    [recorded.states, whatIf]
+    () => [recordedTrack.states, ...(whatIf === null ? [] : [whatIf.states])],
+    [recordedTrack.states, whatIf]
   );
   const size = {
     width: names + total * column + MARGIN_PX,
@@ -132,7 +141,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
       };
       palette.current ??= new GridPalette(canvas.current);
       drawGrid(canvas.current, palette.current, shape, {
-        states: shown.states,
+        states: shownTrack.states,
         tracks,
         rows,
         request,
@@ -142,7 +151,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
       });
     }
   }, [
-    shown.states,
+    shownTrack.states,
     tracks,
     rows,
     request,
@@ -193,7 +202,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
     if (to >= 0 && to < zooms) {
       const { left } = scrolled.current;
       pointed.current = x < 0 ? null : { column: (x + left) / column, x };
-      go({ zoom: to });
+      goTo({ zoom: to });
     }
   });
   useThemeChange(() => {
@@ -239,7 +248,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
     if (x < FOLD_PX && y >= 0 && chosen !== undefined && fold(chosen)) {
       return;
     }
-    go({
+    goTo({
       ...(x >= names && isInRange(range, at)
         ? { request: at, against: null }
         : {}),
@@ -248,7 +257,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     if (event.key === 'Enter' && item !== null) {
-      if (card.moveIntoCard(event.currentTarget)) {
+      if (cardFocus.moveIntoCard(event.currentTarget)) {
         event.preventDefault();
       }
       return;
@@ -265,17 +274,17 @@ export const ItemGrid = memo(function ItemGrid(props: {
     const toZoom = zoomByKey(event, gridZoom);
     if (toZoom !== null) {
       event.preventDefault();
-      go({ zoom: toZoom });
+      goTo({ zoom: toZoom });
       return;
     }
     const next = cellStep(
       event,
       { rows, row, request, range, item },
-      shown.states
+      shownTrack.states
     );
     if (next !== null) {
       event.preventDefault();
-      go(
+      goTo(
         next.item === undefined
           ? next
           : { ...next, ...placeOfRow(view, next.item) },
@@ -295,7 +304,7 @@ export const ItemGrid = memo(function ItemGrid(props: {
       : words.__(
           '%1, request %2',
           rowWords(
-            shown.states,
+            shownTrack.states,
             { row: rowOf(view, item, definition), request },
             { unfolded, opensSubagents },
             words
@@ -309,12 +318,12 @@ export const ItemGrid = memo(function ItemGrid(props: {
   const stateText =
     item === null
       ? words.__('No item is chosen: press the arrow down.')
-      : whatIf === null || stateOf(recorded) === stateOf(whatIf)
-        ? words.__('%1: %2', place, stateOf(recorded))
+      : whatIf === null || stateOf(recordedTrack) === stateOf(whatIf)
+        ? words.__('%1: %2', place, stateOf(recordedTrack))
         : words.__(
             '%1: %2, what if: %3',
             place,
-            stateOf(recorded),
+            stateOf(recordedTrack),
             stateOf(whatIf)
           );
   return (
@@ -412,7 +421,7 @@ function useUnfoldedItems(
   unfolded: ReadonlySet<string>;
   fold: (row: number) => boolean;
 } {
-  const { go, source } = useInspection();
+  const { goTo, source } = useInspection();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const holder =
     item === null || definition === null ? '' : (view.items.id[item] ?? '');
@@ -430,7 +439,7 @@ function useUnfoldedItems(
       subagent !== undefined &&
       source.subagentSource?.(subagent.session) !== null
     ) {
-      go(subagentPlace(subagent.session));
+      goTo(subagentPlace(subagent.session));
       return true;
     }
     const id = view.items.id[folded] ?? '';
@@ -441,7 +450,7 @@ function useUnfoldedItems(
     if (!rest.delete(id)) {
       rest.add(id);
     } else if (id === holder) {
-      go({ item: folded });
+      goTo({ item: folded });
     }
     setChosen(rest);
     return true;

@@ -17,12 +17,16 @@ export const ReductionSentence = memo(function ReductionSentence({
   item: number;
 }) {
   const { words } = useHost();
-  const { view, shown, request, hidden } = useInspection();
+  const { view, shownTrack, request, hiddenParts } = useInspection();
   const balance = useMemo(
-    () => reductionBalance(shown.states, item, request),
-    [shown.states, item, request]
+    () => reductionBalance(shownTrack.states, item, request),
+    [shownTrack.states, item, request]
   );
-  if (balance === null || hidden.has('cost') || hidden.has('breaks')) {
+  if (
+    balance === null ||
+    hiddenParts.has('cost') ||
+    hiddenParts.has('breaks')
+  ) {
     return null;
   }
   const sentences = [

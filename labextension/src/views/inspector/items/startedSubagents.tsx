@@ -12,7 +12,7 @@ import { useInspection } from '../controls/inspection';
 /** Draws what each sent and cost; nothing for an item that started none. */
 export function StartedSubagents({ item }: { item: number }) {
   const { words } = useHost();
-  const { view, source, go } = useInspection();
+  const { view, source, goTo } = useInspection();
   const subagents = subagentsOf(view, item);
   return (
     <>
@@ -35,7 +35,7 @@ export function StartedSubagents({ item }: { item: number }) {
           ) : (
             <SmallButton
               onClick={() => {
-                go(subagentPlace(subagent.session));
+                goTo(subagentPlace(subagent.session));
               }}
             >
               {words.__('Open its inspector')}

@@ -20,11 +20,11 @@ const MAX_SHARES = 10;
 /** Draws the bar by kind and the items, largest first or as they are sent. */
 export function WindowTable() {
   const { words } = useHost();
-  const { shown, request } = useInspection();
+  const { shownTrack, request } = useInspection();
   const [isOrdered, setOrdered] = useState(false);
   const rows = useMemo(
-    () => windowRows(shown.states, request),
-    [shown.states, request]
+    () => windowRows(shownTrack.states, request),
+    [shownTrack.states, request]
   );
   const sorted = useMemo(
     () => (isOrdered ? rows : largestFirst(rows)),
@@ -49,7 +49,7 @@ export function WindowTable() {
     ],
     [sorted, words]
   );
-  const { names, layers, totals: total } = shown.series;
+  const { names, layers, totals: total } = shownTrack.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   const share = percent(
     largestFirst(rows)
@@ -96,8 +96,8 @@ export function WindowTable() {
       <PagedRows
         caption={words.__('Items in the window')}
         columns={columns}
-        count={sorted.length}
-        row={index => {
+        rowCount={sorted.length}
+        cellsOf={index => {
           const windowRow = sorted[index];
           return windowRow === undefined
             ? []

@@ -6,37 +6,38 @@ import type { IInspectedSession } from '../controls/inspection';
 import { useReaderNotes, type IReaderNotes } from './readerNotes';
 
 /** Returns the notes without those on hidden parts; what this page has written stays, such as a prediction. */
-export function useNotesShownWith(
+export function useUnhiddenNotes(
   notes: IReaderNotes,
-  hidden: IInspectedSession['hidden']
+  hiddenParts: IInspectedSession['hiddenParts']
 ): IReaderNotes {
   return useMemo(() => {
-    const shown = notes.notes.filter(
-      view =>
-        notes.writtenIds.has(view.note.id) || !mayTellHiddenPart(view, hidden)
+    const shownNotes = notes.notes.filter(
+      noteView =>
+        notes.writtenIds.has(noteView.note.id) ||
+        !mayTellHiddenParts(noteView, hiddenParts)
     );
-    return shown.length === notes.notes.length
+    return shownNotes.length === notes.notes.length
       ? notes
       : {
           ...notes,
-          notes: shown,
-          hiddenCount: notes.notes.length - shown.length
+          notes: shownNotes,
+          hiddenCount: notes.notes.length - shownNotes.length
         };
-  }, [notes, hidden]);
+  }, [notes, hiddenParts]);
 }
 
 /** Returns whether a note may tell what is hidden: one on a request, an item or the session may speak of anything. */
-function mayTellHiddenPart(
+function mayTellHiddenParts(
   { note }: NoteView,
-  hidden: IInspectedSession['hidden']
+  hiddenParts: IInspectedSession['hiddenParts']
 ): boolean {
   switch (note.place.kind) {
     case 'break':
-      return hidden.has('breaks');
+      return hiddenParts.has('breaks');
     case 'compaction':
-      return hidden.has('compactions');
+      return hiddenParts.has('compactions');
     default:
-      return hidden.size > 0;
+      return hiddenParts.size > 0;
   }
 }
 

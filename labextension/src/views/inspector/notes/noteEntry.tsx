@@ -9,13 +9,13 @@ import { NoteForm, verdictWords } from './noteForm';
 import { useReaderNotes } from './readerNotes';
 
 /** Draws a note, and where it can be written buttons to change and to remove it. */
-export function NoteEntry({ view }: { view: NoteView }) {
+export function NoteEntry({ noteView }: { noteView: NoteView }) {
   const { words } = useHost();
-  const { write } = useReaderNotes();
+  const { writeNote } = useReaderNotes();
   const [isChanging, setChanging] = useState(false);
   const [mayRemove, setMayRemove] = useState(false);
   const [problem, setProblem] = useState('');
-  const { note, found } = view;
+  const { note, found } = noteView;
   if (isChanging) {
     return (
       <NoteForm
@@ -53,8 +53,8 @@ export function NoteEntry({ view }: { view: NoteView }) {
         </p>
       )}
       <p className="plm-Note-foot plm-Muted">
-        <bdi>{authorWords(view, words)}</bdi>
-        {write !== null && (
+        <bdi>{authorWords(noteView, words)}</bdi>
+        {writeNote !== null && (
           <span className="plm-Inspector-buttons">
             <LinkButton
               onClick={() => {
@@ -69,7 +69,9 @@ export function NoteEntry({ view }: { view: NoteView }) {
               }}
               onClick={() => {
                 if (mayRemove) {
-                  void write({ note: note.id, remove: true }).then(setProblem);
+                  void writeNote({ note: note.id, remove: true }).then(
+                    setProblem
+                  );
                 } else {
                   setMayRemove(true);
                 }
@@ -88,18 +90,18 @@ export function NoteEntry({ view }: { view: NoteView }) {
 /** Returns who wrote a note and when, and who changed it last. */
 function authorWords({ note }: NoteView, words: IWords): string {
   const author = visibleText(note.author) || words.__('unnamed');
-  const written = `${author}, ${dayOf(note.time)}`;
+  const authorAndDay = `${author}, ${dayOf(note.time)}`;
   if (note.changed === undefined) {
-    return written;
+    return authorAndDay;
   }
-  const changed = dayOf(note.changed);
+  const changedDay = dayOf(note.changed);
   return note.changed_by === note.author
-    ? words.__('%1, changed %2', written, changed)
+    ? words.__('%1, changed %2', authorAndDay, changedDay)
     : words.__(
         '%1, changed by %2 %3',
-        written,
+        authorAndDay,
         visibleText(note.changed_by) || words.__('unnamed'),
-        changed
+        changedDay
       );
 }
 

@@ -27,31 +27,31 @@ export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
   const { note, onEnd } = props;
   const { words } = useHost();
   const inspection = useInspection();
-  const { write, author: lastAuthor } = useReaderNotes();
+  const { writeNote, author: lastAuthor } = useReaderNotes();
   const idPrefix = useId();
   const [text, setText] = useState(note?.text ?? '');
   const [verdict, setVerdict] = useState<VerdictName>(note?.verdict ?? '');
   const [tag, setTag] = useState(note?.tag ?? '');
   const [author, setAuthor] = useState(lastAuthor);
-  const [chosen, setChosen] = useState(0);
-  const [last, setLast] = useState('');
+  const [chosenIndex, setChosenIndex] = useState(0);
+  const [lastRequestText, setLastRequestText] = useState('');
   const [problem, setProblem] = useState('');
   const [isSending, setSending] = useState(false);
   const choices = note === null ? placeChoices(inspection, words) : [];
-  const choice = choices[Math.min(chosen, choices.length - 1)];
+  const choice = choices[Math.min(chosenIndex, choices.length - 1)];
   const isOfRequest =
     choice?.place.request !== undefined &&
     choice.place.item === undefined &&
     choice.place.last === undefined;
   const isEmpty = text.trim() === '' && tag.trim() === '' && verdict === '';
   const save = async () => {
-    if (write === null || isEmpty || isSending) {
+    if (writeNote === null || isEmpty || isSending) {
       return;
     }
     setSending(true);
-    const error = await write({
+    const error = await writeNote({
       ...(note === null
-        ? placeOf(choice, isOfRequest ? last : '')
+        ? placeOf(choice, isOfRequest ? lastRequestText : '')
         : { note: note.id }),
       text,
       verdict,
@@ -100,31 +100,31 @@ export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
       />
       <div className="plm-NoteForm-fields">
         {choices.length > 0 && (
-          <Labelled name={words.__('on')}>
+          <LabelledField name={words.__('on')}>
             <SelectField
-              value={String(chosen)}
-              choices={choices.map(({ name }, place) => [String(place), name])}
-              onChoose={place => {
-                setChosen(Number(place));
+              value={String(chosenIndex)}
+              choices={choices.map(({ name }, index) => [String(index), name])}
+              onChoose={index => {
+                setChosenIndex(Number(index));
               }}
             />
-          </Labelled>
+          </LabelledField>
         )}
         {isOfRequest && (
-          <Labelled name={words.__('to request')}>
+          <LabelledField name={words.__('to request')}>
             <input
               className="plm-Field plm-NoteForm-number"
               inputMode="numeric"
               pattern="[0-9]*"
               placeholder={String(inspection.request + 1)}
-              value={last}
+              value={lastRequestText}
               onChange={event => {
-                setLast(event.target.value);
+                setLastRequestText(event.target.value);
               }}
             />
-          </Labelled>
+          </LabelledField>
         )}
-        <Labelled name={words.__('verdict')}>
+        <LabelledField name={words.__('verdict')}>
           <SelectField
             value={verdict}
             choices={VERDICTS.map(name => [
@@ -135,8 +135,8 @@ export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
               setVerdict(name as VerdictName);
             }}
           />
-        </Labelled>
-        <Labelled name={words.__('tag')}>
+        </LabelledField>
+        <LabelledField name={words.__('tag')}>
           <input
             className="plm-Field plm-NoteForm-word"
             maxLength={MAX_TAG_CHARS}
@@ -145,8 +145,8 @@ export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
               setTag(event.target.value);
             }}
           />
-        </Labelled>
-        <Labelled name={words.__('your name')}>
+        </LabelledField>
+        <LabelledField name={words.__('your name')}>
           <input
             className="plm-Field plm-NoteForm-word"
             maxLength={MAX_AUTHOR_CHARS}
@@ -155,7 +155,7 @@ export function NoteForm(props: { note: Note | null; onEnd: () => void }) {
               setAuthor(event.target.value);
             }}
           />
-        </Labelled>
+        </LabelledField>
       </div>
       <div className="plm-Inspector-buttons">
         <button
@@ -186,7 +186,13 @@ export function verdictWords(verdict: VerdictName, words: IWords): string {
   }
 }
 
-function Labelled({ name, children }: { name: string; children: ReactNode }) {
+function LabelledField({
+  name,
+  children
+}: {
+  name: string;
+  children: ReactNode;
+}) {
   return (
     <label className="plm-NoteForm-field">
       <span className="plm-Muted">{name}</span> {children}
@@ -197,13 +203,13 @@ function Labelled({ name, children }: { name: string; children: ReactNode }) {
 /** Returns the place of a choice; with the number of a later request the range from one to the other. */
 function placeOf(
   choice: INotePlaceChoice | undefined,
-  last: string
+  lastRequestText: string
 ): INoteWords {
   const place = choice?.place ?? {};
-  const until = Number.parseInt(last, 10);
-  return Number.isNaN(until) || until === place.request
+  const lastRequest = Number.parseInt(lastRequestText, 10);
+  return Number.isNaN(lastRequest) || lastRequest === place.request
     ? place
-    : { ...place, last: until };
+    : { ...place, last: lastRequest };
 }
 
 /** Returns the places at the cursor, the nearest first; numbers count from 1. */
@@ -211,12 +217,12 @@ function placeChoices(
   { view, request, item, range }: IInspection,
   words: IWords
 ): INotePlaceChoice[] {
-  const number = request + 1;
+  const requestNumber = request + 1;
   const compactions = view.events.filter(({ kind }) => kind === 'compact');
   const choices: INotePlaceChoice[] = [
     {
-      name: words.__('request %1', number),
-      place: { request: number }
+      name: words.__('request %1', requestNumber),
+      place: { request: requestNumber }
     }
   ];
   if (range !== null && range.first < range.last) {
@@ -227,21 +233,21 @@ function placeChoices(
   }
   if (item !== null) {
     choices.unshift({
-      name: words.__('item %1 in request %2', item + 1, number),
-      place: { item: item + 1, request: number }
+      name: words.__('item %1 in request %2', item + 1, requestNumber),
+      place: { item: item + 1, request: requestNumber }
     });
   }
-  if (view.breaks.some(entry => entry.request === request)) {
+  if (view.breaks.some(cacheBreak => cacheBreak.request === request)) {
     choices.push({
-      name: words.__('the cache break at request %1', number),
-      place: { cache_break: number }
+      name: words.__('the cache break at request %1', requestNumber),
+      place: { cache_break: requestNumber }
     });
   }
-  compactions.forEach((event, place) => {
+  compactions.forEach((event, index) => {
     if (event.request === request) {
       choices.push({
-        name: words.__('compaction %1', place + 1),
-        place: { compaction: place + 1 }
+        name: words.__('compaction %1', index + 1),
+        place: { compaction: index + 1 }
       });
     }
   });

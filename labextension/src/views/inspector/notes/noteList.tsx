@@ -10,8 +10,8 @@ import { useReaderNotes } from './readerNotes';
 /** Draws the notes in the order in which they were written. */
 export function NoteList() {
   const { words } = useHost();
-  const { notes, problems, hiddenCount, write } = useReaderNotes();
-  const [chosen, setChosen] = useState('');
+  const { notes, problems, hiddenCount, writeNote } = useReaderNotes();
+  const [chosenFilter, setChosenFilter] = useState('');
   const choices = useMemo(() => {
     const verdicts = notes.map(({ note }) => note.verdict);
     const tags = notes.map(({ note }) => note.tag);
@@ -20,11 +20,11 @@ export function NoteList() {
       tags: [...new Set(tags)].filter(Boolean).sort()
     };
   }, [notes]);
-  const shown = notes.filter(
+  const shownNotes = notes.filter(
     ({ note }) =>
-      chosen === '' ||
-      chosen === `verdict ${note.verdict}` ||
-      chosen === `tag ${note.tag}`
+      chosenFilter === '' ||
+      chosenFilter === `verdict ${note.verdict}` ||
+      chosenFilter === `tag ${note.tag}`
   );
   const hasChoice = choices.verdicts.length + choices.tags.length > 1;
   return (
@@ -34,7 +34,7 @@ export function NoteList() {
         {hasChoice && (
           <SelectField
             label={words.__('Which notes')}
-            value={chosen}
+            value={chosenFilter}
             choices={[
               ['', words.__('all notes')],
               ...choices.verdicts.map(
@@ -48,14 +48,14 @@ export function NoteList() {
                 name => [`tag ${name}`, words.__('tag %1', name)] as const
               )
             ]}
-            onChoose={setChosen}
+            onChoose={setChosenFilter}
           />
         )}
       </header>
       <HiddenNotesRemark />
       {notes.length === 0 && hiddenCount === 0 ? (
         <p className="plm-Muted">
-          {write === null
+          {writeNote === null
             ? words.__('Nobody wrote a note on this session.')
             : words.__(
                 'Nobody wrote a note yet. A note is kept beside the session, where colleagues find it.'
@@ -63,9 +63,9 @@ export function NoteList() {
         </p>
       ) : (
         <ul className="plm-Note-list">
-          {shown.map(view => (
-            <li key={view.note.id} className="plm-Note">
-              <NoteEntry view={view} />
+          {shownNotes.map(noteView => (
+            <li key={noteView.note.id} className="plm-Note">
+              <NoteEntry noteView={noteView} />
             </li>
           ))}
         </ul>

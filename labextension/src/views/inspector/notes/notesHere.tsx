@@ -16,15 +16,15 @@ export function NotesHereCard(props: { isFormOnly?: boolean }) {
   const { isFormOnly = false } = props;
   const { words } = useHost();
   const { request, item } = useInspection();
-  const { notes, hiddenCount, write } = useReaderNotes();
+  const { notes, hiddenCount, writeNote } = useReaderNotes();
   const [isWriting, setWriting] = useState(false);
-  const here = notes.filter(
-    view =>
+  const notesHere = notes.filter(
+    noteView =>
       !isFormOnly &&
-      (isOnRequest(view, request) ||
-        (item !== null && view.found.item === item))
+      (isOnRequest(noteView, request) ||
+        (item !== null && noteView.found.item === item))
   );
-  if (here.length === 0 && write === null && hiddenCount === 0) {
+  if (notesHere.length === 0 && writeNote === null && hiddenCount === 0) {
     return null;
   }
   return (
@@ -34,7 +34,7 @@ export function NotesHereCard(props: { isFormOnly?: boolean }) {
       aria-label={words.__('Notes here')}
     >
       {!isFormOnly && <HiddenNotesRemark />}
-      {here.length > 0 && (
+      {notesHere.length > 0 && (
         <>
           <h3>
             {item === null
@@ -46,15 +46,15 @@ export function NotesHereCard(props: { isFormOnly?: boolean }) {
                 )}
           </h3>
           <ul className="plm-Note-list">
-            {here.map(view => (
-              <li key={view.note.id} className="plm-Note">
-                <NoteEntry view={view} />
+            {notesHere.map(noteView => (
+              <li key={noteView.note.id} className="plm-Note">
+                <NoteEntry noteView={noteView} />
               </li>
             ))}
           </ul>
         </>
       )}
-      {write !== null &&
+      {writeNote !== null &&
         (isWriting ? (
           <NoteForm
             note={null}

@@ -19,7 +19,7 @@ import type {
 } from '../../../state/inspector/source';
 
 const NO_NOTES: NotesText = { notes: [], problems: [] };
-const NONE_WRITTEN: ReadonlySet<string> = new Set();
+const NO_IDS: ReadonlySet<string> = new Set();
 
 export interface IReaderNotes {
   /** Oldest first. */
@@ -33,15 +33,15 @@ export interface IReaderNotes {
   /** The name under which this page wrote last, so that it is typed once; '' before. */
   readonly author: string;
   /** Writes, changes or removes a note; returns '' or one sentence. Null where nothing can be written. */
-  readonly write: ((words: INoteWords) => Promise<string>) | null;
+  readonly writeNote: ((noteWords: INoteWords) => Promise<string>) | null;
 }
 
 const NotesContext = createContext<IReaderNotes>({
   ...NO_NOTES,
   hiddenCount: 0,
-  writtenIds: NONE_WRITTEN,
+  writtenIds: NO_IDS,
   author: '',
-  write: null
+  writeNote: null
 });
 
 export const ReaderNotesProvider = NotesContext.Provider;
@@ -54,29 +54,35 @@ export function useReaderNotes(): IReaderNotes {
 /** Asks for the notes, and again when `moment` changes and when the window is entered: somebody else may have written. */
 export function useNotesOf(
   source: IInspectorSource,
-  moment: unknown
+  version: unknown
 ): IReaderNotes {
   const [knownNotes, setKnownNotes] = useState<NotesText>(
     () => source.answerNow?.({ ask: 'notes' }).notes ?? NO_NOTES
   );
   const [author, setAuthor] = useState('');
-  const [writtenIds, setWrittenIds] = useState(NONE_WRITTEN);
-  const newestQuestion = useRef(0);
-  const answeredQuestion = useRef(0);
+  const [writtenIds, setWrittenIds] = useState(NO_IDS);
+  const newestQuestionNumber = useRef(0);
+  const answeredQuestionNumber = useRef(0);
   /** Takes the answer to a question, unless that to a later one is there. */
-  const takeAnswer = useCallback((answer: ViewAnswer, number: number) => {
-    if (answer.notes !== undefined && number >= answeredQuestion.current) {
-      answeredQuestion.current = number;
-      setKnownNotes(answer.notes);
-    }
-  }, []);
+  const takeAnswer = useCallback(
+    (answer: ViewAnswer, questionNumber: number) => {
+      if (
+        answer.notes !== undefined &&
+        questionNumber >= answeredQuestionNumber.current
+      ) {
+        answeredQuestionNumber.current = questionNumber;
+        setKnownNotes(answer.notes);
+      }
+    },
+    []
+  );
   useEffect(() => {
     let isCurrent = true;
     const ask = () => {
-      const number = ++newestQuestion.current;
+      const questionNumber = ++newestQuestionNumber.current;
       void source.ask({ ask: 'notes' }).then(answer => {
         if (isCurrent) {
-          takeAnswer(answer, number);
+          takeAnswer(answer, questionNumber);
         }
       });
     };
@@ -86,7 +92,7 @@ export function useNotesOf(
       isCurrent = false;
       window.removeEventListener('focus', ask);
     };
-  }, [source, moment, takeAnswer]);
+  }, [source, version, takeAnswer]);
   return useMemo(
     () => ({
       notes: knownNotes.notes,
@@ -94,17 +100,17 @@ export function useNotesOf(
       hiddenCount: 0,
       writtenIds,
       author,
-      write:
+      writeNote:
         source.note === undefined
           ? null
-          : async words => {
-              setAuthor(before => words.author ?? before);
-              const number = ++newestQuestion.current;
-              const answer = await source.note?.(words);
+          : async noteWords => {
+              setAuthor(previous => noteWords.author ?? previous);
+              const questionNumber = ++newestQuestionNumber.current;
+              const answer = await source.note?.(noteWords);
               if (answer !== undefined) {
-                takeAnswer(answer, number);
-                const ids = idsOfWrittenNotes(answer, knownNotes, words);
-                setWrittenIds(before => new Set([...before, ...ids]));
+                takeAnswer(answer, questionNumber);
+                const ids = idsOfWrittenNotes(answer, knownNotes, noteWords);
+                setWrittenIds(previous => new Set([...previous, ...ids]));
               }
               return answer?.error ?? '';
             }

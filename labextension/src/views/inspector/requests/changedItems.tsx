@@ -28,7 +28,7 @@ interface IChangedItemsProps {
 export function ChangedItems(props: IChangedItemsProps) {
   const { sign, name, changes, fromRequest, toRequest } = props;
   const { words } = useHost();
-  const { shown: shownTrack } = useInspection();
+  const { shownTrack: shownTrack } = useInspection();
   const [isUnfolded, setUnfolded] = useState(false);
   if (changes.length === 0) {
     return null;
@@ -76,7 +76,11 @@ export function ChangedItems(props: IChangedItemsProps) {
       {changes.length > MAX_FOLDED_ROWS && (
         <FoldedRest
           isUnfolded={isUnfolded}
-          more={words.__('%1 more %2', changes.length - MAX_FOLDED_ROWS, name)}
+          moreLabel={words.__(
+            '%1 more %2',
+            changes.length - MAX_FOLDED_ROWS,
+            name
+          )}
           onFold={setUnfolded}
         />
       )}
@@ -87,7 +91,7 @@ export function ChangedItems(props: IChangedItemsProps) {
 /** Draws the text that a request shows of an item. */
 function ShownText({ item, request }: { item: number; request: number }) {
   const { words } = useHost();
-  const { source, shown: shownTrack } = useInspection();
+  const { source, shownTrack: shownTrack } = useInspection();
   const { answer } = useText(source, {
     ask: 'item',
     item,

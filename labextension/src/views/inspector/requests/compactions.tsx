@@ -8,17 +8,20 @@ import { useHost } from '../../host';
 import { useText } from '../controls/answers';
 import {
   BoxedText,
-  FoundText,
+  MAX_QUERY_CHARS,
+  MarkedText,
   MissingText,
-  timesFound
+  matchCount
 } from '../controls/sessionTexts';
 import { useInspectedSession } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { LostNames } from './lostNames';
 
 const MAX_ITEMS = 60;
+/** A smaller side would not be seen. */
+const MIN_BAR_PERCENT = 0.5;
 
-/** Draws a disclosure for each compaction; an only one is open, and all are where `isWhole`. */
+/** Draws a disclosure for each compaction; a single one is open, and with `isWhole` all are. */
 export const Compactions = memo(function Compactions({
   isWhole = false
 }: {
@@ -27,8 +30,10 @@ export const Compactions = memo(function Compactions({
   const { words } = useHost();
   const { view } = useInspectedSession();
   const compactions = view.events.filter(event => event.kind === 'compact');
-  const failed = view.events.filter(event => event.kind === 'compact failed');
-  const requests = view.requests.id.length;
+  const failedCompactions = view.events.filter(
+    event => event.kind === 'compact failed'
+  );
+  const requestCount = view.requests.id.length;
   return (
     <section
       role="group"
@@ -43,32 +48,32 @@ export const Compactions = memo(function Compactions({
           )}
         </p>
       )}
-      {compactions.map(({ request, cause }, number) => (
+      {compactions.map(({ request, cause }, index) => (
         <Disclosure
-          key={number}
+          key={index}
           className="plm-Compactions-one"
           open={isWhole || compactions.length === 1}
           head={
-            request < requests
+            request < requestCount
               ? words.__(
                   'Compaction %1, before request %2, %3',
-                  number + 1,
+                  index + 1,
                   request + 1,
                   oneLine(cause)
                 )
               : words.__(
                   'Compaction %1, after the last request, %2',
-                  number + 1,
+                  index + 1,
                   oneLine(cause)
                 )
           }
         >
-          <CompactionDetails number={number} />
+          <CompactionDetails index={index} />
         </Disclosure>
       ))}
-      {failed.map(({ request, cause }, number) => (
-        <p key={number} className="plm-Muted">
-          {request < requests
+      {failedCompactions.map(({ request, cause }, index) => (
+        <p key={index} className="plm-Muted">
+          {request < requestCount
             ? words.__(
                 'Before request %1 a summary (%2) failed or was stopped, so that it replaced nothing.',
                 request + 1,
@@ -84,12 +89,12 @@ export const Compactions = memo(function Compactions({
   );
 });
 
-function CompactionDetails({ number }: { number: number }) {
+function CompactionDetails({ index }: { index: number }) {
   const { words } = useHost();
   const { source, view, price } = useInspectedSession();
   const { answer } = useText(
     source,
-    { ask: 'compaction', number, ...(price === null ? {} : { price }) },
+    { ask: 'compaction', number: index, ...(price === null ? {} : { price }) },
     undefined,
     // A later answer may need what was lost.
     view.seq
@@ -101,8 +106,8 @@ function CompactionDetails({ number }: { number: number }) {
   return (
     <>
       <p>
-        {compaction.sentences.map((sentence, index) => (
-          <bdi key={index}>{sentence} </bdi>
+        {compaction.sentences.map((sentence, place) => (
+          <bdi key={place}>{sentence} </bdi>
         ))}
         {compaction.request < view.requests.id.length && (
           <RequestLink
@@ -112,15 +117,15 @@ function CompactionDetails({ number }: { number: number }) {
         )}
       </p>
       <div className="plm-Compactions-sides">
-        <Before compaction={compaction} />
-        <After compaction={compaction} />
+        <ContentBefore compaction={compaction} />
+        <SummaryAfter compaction={compaction} />
       </div>
       <LostNames compaction={compaction} />
     </>
   );
 }
 
-function Before({ compaction }: { compaction: CompactionText }) {
+function ContentBefore({ compaction }: { compaction: CompactionText }) {
   const { words } = useHost();
   const { items, item_tokens: tokens } = compaction;
   return (
@@ -152,12 +157,16 @@ function Before({ compaction }: { compaction: CompactionText }) {
   );
 }
 
-function After({ compaction }: { compaction: CompactionText }) {
+function SummaryAfter({ compaction }: { compaction: CompactionText }) {
   const { words } = useHost();
-  const [find, setFind] = useState('');
-  const field = useId();
-  const { summary, summary_chars: chars, tokens_before: before } = compaction;
-  const occurrences = timesFound(summary, find);
+  const [query, setQuery] = useState('');
+  const fieldId = useId();
+  const {
+    summary,
+    summary_chars: summaryChars,
+    tokens_before: tokensBefore
+  } = compaction;
+  const occurrences = matchCount(summary, query);
   return (
     <div>
       <h4>
@@ -166,35 +175,37 @@ function After({ compaction }: { compaction: CompactionText }) {
           count(compaction.tokens_after)
         )}
       </h4>
-      <SideBar share={before > 0 ? compaction.tokens_after / before : 1} />
+      <SideBar
+        share={tokensBefore > 0 ? compaction.tokens_after / tokensBefore : 1}
+      />
       <div className="plm-Compactions-find">
-        <label htmlFor={field} className="plm-Hidden">
+        <label htmlFor={fieldId} className="plm-Hidden">
           {words.__('Find in summary %1', compaction.number + 1)}
         </label>
         <input
-          id={field}
+          id={fieldId}
           className="plm-Field"
           type="search"
-          maxLength={300}
+          maxLength={MAX_QUERY_CHARS}
           placeholder={words.__('Find in the summary')}
-          value={find}
+          value={query}
           onChange={event => {
-            setFind(event.target.value);
+            setQuery(event.target.value);
           }}
         />
         <span className="plm-Muted" role="status">
-          {find !== '' && words.__('%1 times', count(occurrences))}
+          {query !== '' && words.__('%1 times', count(occurrences))}
         </span>
       </div>
       <BoxedText label={words.__('Text of summary %1', compaction.number + 1)}>
-        <FoundText text={summary} find={find} />
+        <MarkedText text={summary} query={query} />
       </BoxedText>
-      {chars > summary.length && (
+      {summaryChars > summary.length && (
         <p className="plm-Muted">
           {words.__(
             'The first %1 of %2 characters.',
             count(summary.length),
-            count(chars)
+            count(summaryChars)
           )}
         </p>
       )}
@@ -207,7 +218,9 @@ function SideBar({ share }: { share: number }) {
   return (
     <div className="plm-Compactions-bar" aria-hidden="true">
       <span
-        style={{ width: `${Math.min(100, Math.max(0.5, 100 * share))}%` }}
+        style={{
+          width: `${Math.min(100, Math.max(MIN_BAR_PERCENT, 100 * share))}%`
+        }}
       />
     </div>
   );

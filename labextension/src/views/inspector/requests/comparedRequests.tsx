@@ -5,90 +5,99 @@ import { useInspection } from '../controls/inspection';
 
 interface IComparedRequests {
   /** The request, or both, that are ticked. */
-  readonly ticked: readonly number[];
-  /** The row whose page the table shows: the one ticked last, else the cursor's. */
-  readonly around: number;
+  readonly tickedRequests: readonly number[];
+  /** The request whose page the table shows: the one ticked last, else the cursor's. */
+  readonly requestInView: number;
   readonly sentence: string;
-  readonly tick: (request: number) => void;
+  readonly toggle: (request: number) => void;
 }
 
-interface ITouchedRow {
-  readonly row: number;
-  readonly cursors: readonly number[];
+interface ITickedRow {
+  readonly request: number;
+  readonly cursorRequests: readonly number[];
 }
 
-/** Returns what is ticked: the two that are compared, or one that waits for another. */
+/** Returns the ticked requests: the two that are compared, or one that waits for another. */
 export function useComparedRequests(): IComparedRequests {
   const { words } = useHost();
-  const { request, against, go } = useInspection();
-  const [waiting, setWaiting] = useState<number | null>(null);
+  const { request, against, goTo } = useInspection();
+  const [singleTicked, setSingleTicked] = useState<number | null>(null);
   // The row ticked last stays in sight until the cursor moves on from where the tick put it.
-  const [touched, setTouched] = useState<ITouchedRow | null>(null);
-  if (touched !== null && !touched.cursors.includes(request)) {
-    setTouched(null);
+  const [lastTicked, setLastTicked] = useState<ITickedRow | null>(null);
+  if (lastTicked !== null && !lastTicked.cursorRequests.includes(request)) {
+    setLastTicked(null);
   }
   const isPair = against !== null && against !== request;
   const [wasPair, setWasPair] = useState(isPair);
   if (wasPair !== isPair) {
     setWasPair(isPair);
     if (isPair) {
-      setWaiting(null);
+      setSingleTicked(null);
     }
   }
-  const ticked = isPair
+  const tickedRequests = isPair
     ? [against, request]
-    : waiting === null
+    : singleTicked === null
       ? []
-      : [waiting];
-  const [first = 0, second = 0] = ticked;
-  const toggle = (row: number) => {
-    const others = ticked.filter(other => other !== row);
-    const isTicked = others.length < ticked.length;
+      : [singleTicked];
+  const [first = 0, second = 0] = tickedRequests;
+  const toggle = (toggledRequest: number) => {
+    const others = tickedRequests.filter(other => other !== toggledRequest);
+    const isTicked = others.length < tickedRequests.length;
     // A third takes the place of the earlier one.
     const other = others.at(-1);
     const isNewPair = !isTicked && other !== undefined;
-    const cursor = isNewPair ? Math.max(other, row) : request;
-    setTouched({ row, cursors: [request, cursor] });
+    const cursorRequest = isNewPair ? Math.max(other, toggledRequest) : request;
+    setLastTicked({
+      request: toggledRequest,
+      cursorRequests: [request, cursorRequest]
+    });
     if (isNewPair) {
-      go({ request: cursor, against: Math.min(other, row) });
+      goTo({
+        request: cursorRequest,
+        against: Math.min(other, toggledRequest)
+      });
       return;
     }
-    setWaiting(isTicked ? (other ?? null) : row);
+    setSingleTicked(isTicked ? (other ?? null) : toggledRequest);
     if (isPair) {
-      go({ against: null });
+      goTo({ against: null });
     }
   };
   return {
-    ticked,
-    around: touched?.row ?? request,
+    tickedRequests,
+    requestInView: lastTicked?.request ?? request,
     sentence: isPair
       ? words.__(
           'Requests %1 and %2 are compared in “Difference”.',
           Math.min(first, second) + 1,
           Math.max(first, second) + 1
         )
-      : waiting === null
+      : singleTicked === null
         ? words.__('Tick two requests to compare them.')
-        : words.__('Tick another to compare it with request %1.', waiting + 1),
-    tick: toggle
+        : words.__(
+            'Tick another to compare it with request %1.',
+            singleTicked + 1
+          ),
+    toggle
   };
 }
 
 /** Draws the box of one request. */
 export function CompareBox(props: {
   request: number;
-  compared: IComparedRequests;
+  comparedRequests: IComparedRequests;
 }) {
-  const { request, compared } = props;
+  const { request, comparedRequests } = props;
   const { words } = useHost();
   return (
     <input
       type="checkbox"
       className="plm-CompareBox"
       aria-label={words.__('Compare request %1', request + 1)}
-      checked={compared.ticked.includes(request)}
+      checked={comparedRequests.tickedRequests.includes(request)}
       onChange={() => {
-        compared.tick(request);
+        comparedRequests.toggle(request);
       }}
     />
   );

@@ -25,19 +25,22 @@ import { TermButton } from '../glossary/term';
 /** Draws the shown request beside the one before it, or beside another that is chosen. */
 export const DifferenceView = memo(function DifferenceView() {
   const { words } = useHost();
-  const { view, shown, recorded, request, against, go } = useInspection();
-  const from = Math.max(against ?? request - 1, 0);
-  const change = useMemo(
-    () => requestDifference(shown.states, from, request),
-    [shown.states, from, request]
+  const { view, shownTrack, recordedTrack, request, against, goTo } =
+    useInspection();
+  const fromRequest = Math.max(against ?? request - 1, 0);
+  const difference = useMemo(
+    () => requestDifference(shownTrack.states, fromRequest, request),
+    [shownTrack.states, fromRequest, request]
   );
-  const isSameRequest = from === request;
+  const isSameRequest = fromRequest === request;
   const model = view.models[view.requests.model[request] ?? -1] ?? '';
-  const mark = [
-    shown === recorded ? words.__('recorded') : shown.track.policy,
+  const headerTexts = [
+    shownTrack === recordedTrack
+      ? words.__('recorded')
+      : shownTrack.track.policy,
     sentTimeText(view, request).replace(/^ \(|\)$/g, ''),
     model
-  ].filter(piece => piece !== '');
+  ].filter(text => text !== '');
   return (
     <section
       role="group"
@@ -48,35 +51,39 @@ export const DifferenceView = memo(function DifferenceView() {
         <h3>
           {isSameRequest
             ? words.__('Request %1', request + 1)
-            : words.__('Request %1 → %2', from + 1, request + 1)}
+            : words.__('Request %1 → %2', fromRequest + 1, request + 1)}
         </h3>
         <span className="plm-Muted plm-Difference-about">
-          {mark.join(' · ')}
+          {headerTexts.join(' · ')}
         </span>
       </header>
-      {!isSameRequest && <PaidBar change={change} />}
-      <FirstDifference change={change} />
+      {!isSameRequest && <PaidBar difference={difference} />}
+      <FirstDifference change={difference} />
       {[
-        { sign: '+', name: words.__('came'), changes: change.addedItems },
-        { sign: '−', name: words.__('went'), changes: change.removedItems },
-        { sign: '~', name: words.__('changed'), changes: change.changedItems }
-      ].map(piece => (
+        { sign: '+', name: words.__('came'), changes: difference.addedItems },
+        { sign: '−', name: words.__('went'), changes: difference.removedItems },
+        {
+          sign: '~',
+          name: words.__('changed'),
+          changes: difference.changedItems
+        }
+      ].map(section => (
         <ChangedItems
-          key={piece.sign}
-          {...piece}
-          fromRequest={from}
+          key={section.sign}
+          {...section}
+          fromRequest={fromRequest}
           toRequest={request}
         />
       ))}
       {!isSameRequest && (
-        <p className="plm-Muted">{unchangedWords(change, words)}</p>
+        <p className="plm-Muted">{unchangedWords(difference, words)}</p>
       )}
       <label className="plm-Difference-against">
         {words.__('compare with request')}
         <RequestField
-          request={from}
-          onRequest={at => {
-            go({ against: at });
+          request={fromRequest}
+          onRequest={chosenRequest => {
+            goTo({ against: chosenRequest });
           }}
         />
       </label>
@@ -84,9 +91,9 @@ export const DifferenceView = memo(function DifferenceView() {
   );
 });
 
-function unchangedWords(change: IDifference, words: IWords): string {
-  const tokens = count(change.unchangedTokens);
-  switch (change.unchangedCount) {
+function unchangedWords(difference: IDifference, words: IWords): string {
+  const tokens = count(difference.unchangedTokens);
+  switch (difference.unchangedCount) {
     case 0:
       return words.__('No item is unchanged.');
     case 1:
@@ -94,14 +101,14 @@ function unchangedWords(change: IDifference, words: IWords): string {
     default:
       return words.__(
         '%1 items are unchanged, %2 tokens.',
-        count(change.unchangedCount),
+        count(difference.unchangedCount),
         tokens
       );
   }
 }
 
 /** Draws the tokens read from the cache, written anew, and new. */
-function PaidBar({ change }: { change: IDifference }) {
+function PaidBar({ difference }: { difference: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
   const {
@@ -109,32 +116,32 @@ function PaidBar({ change }: { change: IDifference }) {
     rewrittenTokens: anew,
     newTokens: fresh,
     isFact
-  } = writtenAnew(view, change);
-  const mark = isFact ? '' : '~';
-  const pieces = [
+  } = writtenAnew(view, difference);
+  const estimateSign = isFact ? '' : '~';
+  const shares = [
     {
       kind: 'read',
       term: 'read from cache' as const,
       tokens: read,
-      name: words.__('same, read from cache %1%2', mark, count(read))
+      name: words.__('same, read from cache %1%2', estimateSign, count(read))
     },
     {
       kind: 'anew',
       term: 'written anew' as const,
       tokens: anew,
-      name: words.__('same words, written anew %1%2', mark, count(anew))
+      name: words.__('same words, written anew %1%2', estimateSign, count(anew))
     },
     {
       kind: 'new',
       term: null,
       tokens: fresh,
-      name: words.__('new %1%2', mark, count(fresh))
+      name: words.__('new %1%2', estimateSign, count(fresh))
     }
   ];
   return (
     <>
       <div className="plm-Inspector-bar" aria-hidden="true">
-        {pieces.map(({ kind, tokens }) => (
+        {shares.map(({ kind, tokens }) => (
           <span key={kind} data-paid={kind} style={{ flexGrow: tokens }} />
         ))}
       </div>
@@ -142,7 +149,7 @@ function PaidBar({ change }: { change: IDifference }) {
         className="plm-Difference-legend"
         aria-label={words.__('What was paid, in tokens')}
       >
-        {pieces.map(({ kind, name, term }) => (
+        {shares.map(({ kind, name, term }) => (
           <li key={kind}>
             <span className="plm-Inspector-square" data-paid={kind} />
             {term === null ? name : <TermButton term={term}>{name}</TermButton>}
@@ -157,7 +164,7 @@ function PaidBar({ change }: { change: IDifference }) {
 function FirstDifference({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const paid = writtenAnew(view, change);
+  const writtenTokens = writtenAnew(view, change);
   const {
     rewrittenTokens: anew,
     cost,
@@ -165,8 +172,8 @@ function FirstDifference({ change }: { change: IDifference }) {
     isBreak,
     isBreakTaken: isTaken,
     isFact
-  } = paid;
-  const price = foreignPriceModel(view, change.newerRequest);
+  } = writtenTokens;
+  const priceModelName = foreignPriceModel(view, change.newerRequest);
   const firstPlace =
     change.firstChangedItem === null ? null : (
       <>
@@ -188,7 +195,7 @@ function FirstDifference({ change }: { change: IDifference }) {
   if (!isBreak) {
     return (
       <p>
-        {unbrokenWords(change, paid, words)}
+        {unbrokenWords(change, writtenTokens, words)}
         {firstPlace}
       </p>
     );
@@ -211,8 +218,8 @@ function FirstDifference({ change }: { change: IDifference }) {
             `${ESTIMATE_MARK}${count(anew)}`,
             money(cost, view.price.unit, false)
           )}
-      {price !== '' && (
-        <bdi> {words.__('That is by the price of %1.', price)}</bdi>
+      {priceModelName !== '' && (
+        <bdi> {words.__('That is by the price of %1.', priceModelName)}</bdi>
       )}
       {why !== '' && <bdi> {words.__('The cause: %1.', why)}</bdi>}
       {firstPlace}
@@ -222,7 +229,7 @@ function FirstDifference({ change }: { change: IDifference }) {
 
 /** Returns how much came from the cache and how much was new, where the cache did not break. */
 function unbrokenWords(
-  change: IDifference,
+  difference: IDifference,
   {
     cachedTokens: read,
     rewrittenTokens: anew,
@@ -231,8 +238,8 @@ function unbrokenWords(
   }: IWrittenAnew,
   words: IWords
 ): string {
-  const unread = count(anew + fresh);
-  const isChanged = change.firstChangedItem !== null;
+  const uncachedTokens = count(anew + fresh);
+  const isChanged = difference.firstChangedItem !== null;
   if (isFact && read < 1) {
     return isChanged
       ? words.__(
@@ -242,14 +249,14 @@ function unbrokenWords(
         )
       : words.__(
           'Nothing was read from the cache: all %1 tokens were paid in full.',
-          unread
+          uncachedTokens
         );
   }
   if (isFact && isChanged) {
     return words.__(
       '%1 tokens were read from the cache; the other %2 are new, or stand after the first difference.',
       count(read),
-      unread
+      uncachedTokens
     );
   }
   if (isFact) {
@@ -257,34 +264,34 @@ function unbrokenWords(
       ? words.__(
           '%1 tokens were read from the cache, and %2 were new: nothing was written anew.',
           count(read),
-          unread
+          uncachedTokens
         )
       : words.__(
           '%1 tokens were read from the cache, and %2 were not in it.',
           count(read),
-          unread
+          uncachedTokens
         );
   }
   if (read < 1) {
-    return change.commonTokens < 1
+    return difference.commonTokens < 1
       ? words.__(
           'They have no beginning in common that a cache could read: about %1 tokens are new.',
-          unread
+          uncachedTokens
         )
       : words.__(
           'Nothing is read from the cache: all of about %1 tokens are paid in full.',
-          unread
+          uncachedTokens
         );
   }
   return anew >= 1
     ? words.__(
         'About %1 tokens are read from the cache, and about %2 are not in it.',
         count(read),
-        unread
+        uncachedTokens
       )
     : words.__(
         'They have about %1 tokens in common from the beginning on, which a warm cache reads; about %2 are new.',
         count(read),
-        unread
+        uncachedTokens
       );
 }

@@ -14,13 +14,17 @@ const MAX_REQUESTS = 3;
 /** Draws the numbers by kind, and the list of names. */
 export function LostNames({ compaction }: { compaction: CompactionText }) {
   const { words } = useHost();
-  const [isNeeded, setNeeded] = useState(false);
-  const total = compaction.kinds.reduce((sum, row) => sum + row.lost, 0);
-  const needed = compaction.kinds.reduce((sum, row) => sum + row.needed, 0);
-  const shown = isNeeded
+  const [showsOnlyNeeded, setShowsOnlyNeeded] = useState(false);
+  const lostCount = compaction.kinds.reduce((sum, row) => sum + row.lost, 0);
+  const neededCount = compaction.kinds.reduce(
+    (sum, row) => sum + row.needed,
+    0
+  );
+  const shownRows = showsOnlyNeeded
     ? compaction.lost.filter(row => row.needed.length > 0)
     : compaction.lost;
-  const unlisted = (isNeeded ? needed : total) - shown.length;
+  const unlistedCount =
+    (showsOnlyNeeded ? neededCount : lostCount) - shownRows.length;
   if (compaction.kinds.length === 0) {
     return (
       <p className="plm-Muted">
@@ -45,20 +49,20 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
           { head: words.__('lost'), isNumber: true },
           { head: words.__('needed later'), isNumber: true }
         ]}
-        count={compaction.kinds.length}
-        row={index => kindCells(compaction, index)}
+        rowCount={compaction.kinds.length}
+        cellsOf={index => kindCells(compaction, index)}
       />
-      {total > 0 && (
+      {lostCount > 0 && (
         <>
-          <h4>{words.__('Lost names: %1', count(total))}</h4>
+          <h4>{words.__('Lost names: %1', count(lostCount))}</h4>
           <TickBox
             className="plm-GridFilter-check"
-            isTicked={isNeeded}
-            onTick={setNeeded}
+            isTicked={showsOnlyNeeded}
+            onTick={setShowsOnlyNeeded}
           >
-            {words.__('only the %1 that were needed later', count(needed))}
+            {words.__('only the %1 that were needed later', count(neededCount))}
           </TickBox>
-          {shown.length > 0 && (
+          {shownRows.length > 0 && (
             <PagedRows
               caption={words.__(
                 'Compaction %1: lost names',
@@ -70,15 +74,15 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
                 { head: words.__('needed at') },
                 { head: words.__('uses later'), isNumber: true }
               ]}
-              count={shown.length}
-              row={index => nameCells(shown[index])}
+              rowCount={shownRows.length}
+              cellsOf={index => nameCells(shownRows[index])}
             />
           )}
-          {unlisted > 0 && (
+          {unlistedCount > 0 && (
             <p className="plm-Muted">
               {words.__(
                 '%1 more are counted, and not listed.',
-                count(unlisted)
+                count(unlistedCount)
               )}
             </p>
           )}
@@ -116,7 +120,7 @@ function nameCells(row: LostWord | undefined) {
 
 function NeededAt({ requests }: { requests: readonly number[] }) {
   const { words } = useHost();
-  const more = requests.length - MAX_REQUESTS;
+  const moreCount = requests.length - MAX_REQUESTS;
   if (requests.length === 0) {
     return <span className="plm-Muted">{words.__('not needed')}</span>;
   }
@@ -128,7 +132,7 @@ function NeededAt({ requests }: { requests: readonly number[] }) {
           <RequestLink request={request} />
         </span>
       ))}
-      {more > 0 && ` ${words.__('and %1 more', count(more))}`}
+      {moreCount > 0 && ` ${words.__('and %1 more', count(moreCount))}`}
     </>
   );
 }

@@ -36,74 +36,81 @@ interface IRequestColumn extends ITableColumn {
 /** Draws the page of the table that holds the cursor; two rows that are ticked are compared. */
 export function RequestTable() {
   const { words } = useHost();
-  const { view, shown, recorded, range } = useInspection();
+  const { view, shownTrack, recordedTrack, range } = useInspection();
   const { notes } = useReaderNotes();
-  const { first, last } = range ?? wholeRange(view);
-  const isRecorded = shown === recorded;
+  const { first: firstRequest, last: lastRequest } = range ?? wholeRange(view);
+  const isRecorded = shownTrack === recordedTrack;
   const columns = useMemo(
     () => [
-      ...numberColumns(view, shown, isRecorded, words).map(column => ({
+      ...numberColumns(view, shownTrack, isRecorded, words).map(column => ({
         ...column,
-        valueAt: (row: number) => column.valueAt(first + row)
+        valueAt: (row: number) => column.valueAt(firstRequest + row)
       })),
-      ...wordColumns(view, shown, isRecorded, words, notes).map(column => ({
-        ...column,
-        foldedWords: (row: number) => column.foldedWords(first + row)
-      }))
+      ...wordColumns(view, shownTrack, isRecorded, words, notes).map(
+        column => ({
+          ...column,
+          foldedWords: (row: number) => column.foldedWords(firstRequest + row)
+        })
+      )
     ],
-    [view, shown, isRecorded, first, words, notes]
+    [view, shownTrack, isRecorded, firstRequest, words, notes]
   );
-  const compared = useComparedRequests();
-  const hasTwo = view.requests.id.length > 1;
-  const models = new Set(view.requests.model);
-  const model = view.models[view.requests.model[0] ?? -1] ?? '';
+  const comparedRequests = useComparedRequests();
+  const hasTwoRequests = view.requests.id.length > 1;
+  const modelIndexes = new Set(view.requests.model);
+  const firstModel = view.models[view.requests.model[0] ?? -1] ?? '';
   return (
     <>
       <PagedRows
-        caption={words.__('Requests, %1', shown.track.policy)}
+        caption={words.__('Requests, %1', shownTrack.track.policy)}
         columns={[
           { ...REQUEST_COLUMN, head: words.__('request') },
-          ...(hasTwo
+          ...(hasTwoRequests
             ? [{ head: words.__('compare'), isHeadHidden: true }]
             : []),
           ...columns
         ]}
-        count={last - first + 1}
+        rowCount={lastRequest - firstRequest + 1}
         foldedRemark={
-          models.size > 1
+          modelIndexes.size > 1
             ? words.__(
                 'Where no model is named, it is %1.',
                 modelName(view, commonestModel(view), words)
               )
             : ''
         }
-        around={Math.min(Math.max(compared.around, first), last) - first}
-        row={row => [
+        rowInView={
+          Math.min(
+            Math.max(comparedRequests.requestInView, firstRequest),
+            lastRequest
+          ) - firstRequest
+        }
+        cellsOf={row => [
           <RequestLink
             key="request"
-            request={first + row}
-            text={String(first + row + 1)}
+            request={firstRequest + row}
+            text={String(firstRequest + row + 1)}
           />,
-          ...(hasTwo
+          ...(hasTwoRequests
             ? [
                 <CompareBox
                   key="compare"
-                  request={first + row}
-                  compared={compared}
+                  request={firstRequest + row}
+                  comparedRequests={comparedRequests}
                 />
               ]
             : []),
-          ...columns.map(({ cell }) => cell(first + row))
+          ...columns.map(({ cell }) => cell(firstRequest + row))
         ]}
       />
-      {hasTwo && (
+      {hasTwoRequests && (
         <p className="plm-Muted plm-CompareBox-words" role="status">
-          {compared.sentence}
+          {comparedRequests.sentence}
         </p>
       )}
-      {models.size === 1 && model !== '' && (
+      {modelIndexes.size === 1 && firstModel !== '' && (
         <p className="plm-Muted">
-          <bdi>{words.__('All were sent to %1.', model)}</bdi>
+          <bdi>{words.__('All were sent to %1.', firstModel)}</bdi>
         </p>
       )}
     </>
@@ -128,10 +135,10 @@ function numberColumns(
       value === null ? most : Math.max(most, usdDecimals(value)),
     0
   );
-  const meanings = new Map(
+  const meaningByTerm = new Map(
     glossaryEntries(words).map(({ term, meaning }) => [term, meaning])
   );
-  const losses = new Map(
+  const lossByRequest = new Map(
     isRecorded ? view.breaks.map(({ request, loss }) => [request, loss]) : []
   );
   const secondsOf = (request: number) => {
@@ -143,21 +150,21 @@ function numberColumns(
       ? Math.max(ended - started, 0) / 1000
       : null;
   };
-  const column = (
+  const numberColumn = (
     head: string,
     valueAt: (request: number) => number | null,
-    text: (value: number, request: number) => string = count
+    toText: (value: number, request: number) => string = count
   ): INumberColumn => ({
     head,
     isNumber: true,
     valueAt,
     cell: request => {
       const value = valueAt(request);
-      return value === null ? NOT_KNOWN : text(value, request);
+      return value === null ? NOT_KNOWN : toText(value, request);
     }
   });
   return [
-    column(
+    numberColumn(
       words.__('cost'),
       request =>
         (isRecorded ? requests.cost[request] : track.cost[request]) ??
@@ -170,37 +177,40 @@ function numberColumns(
           digits
         )
     ),
-    column(words.__('reported'), request =>
+    numberColumn(words.__('reported'), request =>
       isRecorded ? (requests.reported[request] ?? null) : null
     ),
     {
       ...(isRecorded
-        ? column(
+        ? numberColumn(
             words.__('read from cache'),
             request => requests.read[request] ?? null
           )
-        : column(
+        : numberColumn(
             words.__('read from cache'),
             request => track.read[request] ?? 0,
             value => `~${count(value)}`
           )),
-      meaning: meanings.get('read from cache')
+      meaning: meaningByTerm.get('read from cache')
     },
-    ...(losses.size > 0
+    ...(lossByRequest.size > 0
       ? [
           {
-            ...column(
+            ...numberColumn(
               words.__('written anew'),
-              request => losses.get(request) ?? null
+              request => lossByRequest.get(request) ?? null
             ),
-            meaning: meanings.get('written anew')
+            meaning: meaningByTerm.get('written anew')
           }
         ]
       : []),
-    column(words.__('counted'), request => track.total[request] ?? 0),
-    column(words.__('answer'), request => requests.output[request] ?? null),
+    numberColumn(words.__('counted'), request => track.total[request] ?? 0),
+    numberColumn(
+      words.__('answer'),
+      request => requests.output[request] ?? null
+    ),
     ...(requests.id.some((_, request) => secondsOf(request) !== null)
-      ? [column(words.__('time'), secondsOf, durationText)]
+      ? [numberColumn(words.__('time'), secondsOf, durationText)]
       : [])
   ];
 }
@@ -214,16 +224,16 @@ function wordColumns(
   notes: readonly NoteView[]
 ): IWordColumn[] {
   const { requests } = view;
-  const marksAt = marksByRequest(
+  const marksPerRequest = marksByRequest(
     isRecorded
       ? recordedMarks(view, words, notes)
       : policyMarks(track.fired, track.taken, words)
   );
   const marksOf = (request: number) =>
-    (marksAt.get(request) ?? [])
+    (marksPerRequest.get(request) ?? [])
       .map(value => markWords(value, words))
       .join(', ');
-  const commonest = commonestModel(view);
+  const commonestIndex = commonestModel(view);
   return [
     ...(requests.status.some(value => value !== 'ok')
       ? [
@@ -237,7 +247,7 @@ function wordColumns(
           }
         ]
       : []),
-    ...(marksAt.size > 0
+    ...(marksPerRequest.size > 0
       ? [{ head: words.__('marks'), cell: marksOf, foldedWords: marksOf }]
       : []),
     ...(new Set(requests.model).size > 1
@@ -251,7 +261,9 @@ function wordColumns(
             ),
             foldedWords: (request: number) => {
               const model = requests.model[request] ?? -1;
-              return model === commonest ? '' : modelName(view, model, words);
+              return model === commonestIndex
+                ? ''
+                : modelName(view, model, words);
             }
           }
         ]

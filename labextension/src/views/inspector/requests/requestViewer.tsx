@@ -10,7 +10,11 @@ import { oneLine } from '../../../state/text/oneLine';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useText } from '../controls/answers';
-import { FoundText, MissingText } from '../controls/sessionTexts';
+import {
+  MarkedText,
+  MAX_QUERY_CHARS,
+  MissingText
+} from '../controls/sessionTexts';
 import { useCacheMarks, useInspection } from '../controls/inspection';
 import { useListFocus } from '../controls/listFocus';
 import { ItemLink } from '../controls/placeLinks';
@@ -20,42 +24,42 @@ import { kindWords } from '../timeline/kinds';
 /** Draws the blocks of the request at the cursor. */
 export function RequestViewer() {
   const { words } = useHost();
-  const { source, shown, request } = useInspection();
-  const [searched, setSearched] = useState('');
+  const { source, shownTrack, request } = useInspection();
+  const [query, setQuery] = useState('');
   const [page, setPage] = useState({ key: '', first: 0 });
-  const key = `${shown.track.policy} ${request} ${searched}`;
-  const first = page.key === key ? page.first : 0;
+  const key = `${shownTrack.track.policy} ${request} ${query}`;
+  const firstIndex = page.key === key ? page.first : 0;
   const { answer, isWaiting } = useText(
     source,
     {
       ask: 'request',
       request,
-      policy: shown.policy,
-      numbers: shown.numbers,
-      find: searched,
-      first
+      policy: shownTrack.policy,
+      numbers: shownTrack.numbers,
+      find: query,
+      first: firstIndex
     },
     200
   );
-  const text = answer?.request ?? null;
-  const linkedBlocks = (text?.blocks ?? []).filter(
+  const requestPage = answer?.request ?? null;
+  const linkedBlocks = (requestPage?.blocks ?? []).filter(
     block => (block.item ?? null) !== null
   );
-  const links = useListFocus(linkedBlocks.length);
-  const field = useId();
-  const last = first + (text?.blocks.length ?? 0);
+  const listFocus = useListFocus(linkedBlocks.length);
+  const fieldId = useId();
+  const endIndex = firstIndex + (requestPage?.blocks.length ?? 0);
   const summary =
-    text === null
+    requestPage === null
       ? ''
-      : (text.total === 1
-          ? words.__('1 block, %1 tokens.', count(text.tokens))
+      : (requestPage.total === 1
+          ? words.__('1 block, %1 tokens.', count(requestPage.tokens))
           : words.__(
               '%1 blocks, %2 tokens.',
-              count(text.total),
-              count(text.tokens)
+              count(requestPage.total),
+              count(requestPage.tokens)
             )) +
-        (text.total > text.blocks.length
-          ? ` ${words.__('%1 to %2 of %3', first + 1, last, count(text.total))}`
+        (requestPage.total > requestPage.blocks.length
+          ? ` ${words.__('%1 to %2 of %3', firstIndex + 1, endIndex, count(requestPage.total))}`
           : '');
   return (
     <section
@@ -66,52 +70,52 @@ export function RequestViewer() {
     >
       <header className="plm-Inspector-head">
         <h3>{words.__('Request %1, as it is sent', request + 1)}</h3>
-        <label htmlFor={field} className="plm-Hidden">
+        <label htmlFor={fieldId} className="plm-Hidden">
           {words.__('Find in the request')}
         </label>
         <input
-          id={field}
+          id={fieldId}
           className="plm-Field plm-RequestViewer-find"
           type="search"
-          maxLength={300}
+          maxLength={MAX_QUERY_CHARS}
           placeholder={words.__('Find in the request')}
-          value={searched}
+          value={query}
           onChange={event => {
-            setSearched(event.target.value);
+            setQuery(event.target.value);
           }}
         />
       </header>
       {/* Said of a search and of other blocks, not of each request that the cursor passes. */}
       <span className="plm-Hidden" role="status">
-        {!isWaiting && (searched !== '' || first > 0) && summary}
+        {!isWaiting && (query !== '' || firstIndex > 0) && summary}
       </span>
-      {text === null ? (
+      {requestPage === null ? (
         <MissingText answer={answer} />
       ) : (
         <>
           <p className="plm-Muted">
-            <bdi>{text.note}</bdi> {summary}
+            <bdi>{requestPage.note}</bdi> {summary}
           </p>
           <ol
             className="plm-RequestViewer-blocks"
-            start={first + 1}
+            start={firstIndex + 1}
             aria-label={words.__('Blocks of the request')}
             tabIndex={0}
-            {...links.list}
+            {...listFocus.handlers}
           >
-            {text.blocks.map((block, index) => (
+            {requestPage.blocks.map((block, index) => (
               <RequestBlock
-                key={first + index}
+                key={firstIndex + index}
                 block={block}
-                searched={searched}
-                tabIndex={links.tabIndex(linkedBlocks.indexOf(block))}
+                query={query}
+                tabIndex={listFocus.tabIndexOf(linkedBlocks.indexOf(block))}
               />
             ))}
           </ol>
-          {text.total > text.blocks.length && (
+          {requestPage.total > requestPage.blocks.length && (
             <div className="plm-Inspector-pages">
               <StepButton
-                isAtEnd={first === 0}
+                isAtEnd={firstIndex === 0}
                 onStep={() => {
                   setPage({ key, first: 0 });
                 }}
@@ -119,12 +123,17 @@ export function RequestViewer() {
                 {words.__('First blocks')}
               </StepButton>
               <span className="plm-Muted">
-                {words.__('%1 to %2 of %3', first + 1, last, count(text.total))}
+                {words.__(
+                  '%1 to %2 of %3',
+                  firstIndex + 1,
+                  endIndex,
+                  count(requestPage.total)
+                )}
               </span>
               <StepButton
-                isAtEnd={last >= text.total}
+                isAtEnd={endIndex >= requestPage.total}
                 onStep={() => {
-                  setPage({ key, first: last });
+                  setPage({ key, first: endIndex });
                 }}
               >
                 {words.__('Next blocks')}
@@ -139,10 +148,10 @@ export function RequestViewer() {
 
 function RequestBlock(props: {
   block: RequestItem;
-  searched: string;
+  query: string;
   tabIndex: number;
 }) {
-  const { block, searched, tabIndex } = props;
+  const { block, query, tabIndex } = props;
   const { words } = useHost();
   const { view } = useInspection();
   const marks = marksAfterBlock(view, useCacheMarks(), block);
@@ -180,7 +189,7 @@ function RequestBlock(props: {
         </span>
       </div>
       <pre className="plm-Inspector-text" dir="auto">
-        <FoundText text={block.text} find={searched} />
+        <MarkedText text={block.text} query={query} />
         {isCut && '…'}
       </pre>
     </li>

@@ -23,7 +23,7 @@ export function Subagents() {
             {source.subagentSource?.(subagent.session) === null ? (
               <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
-              <PlaceLink place={subagentPlace(subagent.session)} isName>
+              <PlaceLink place={subagentPlace(subagent.session)} isCutShort>
                 <bdi>{oneLine(subagent.title)}</bdi>
               </PlaceLink>
             )}

@@ -6,7 +6,7 @@ import { stateWords } from '../../../state/inspector/why';
 import { count } from '../../../state/text/numberFormat';
 import { useHost, type IWords } from '../../host';
 import { useText } from '../controls/answers';
-import { FoundText } from '../controls/sessionTexts';
+import { MarkedText, MAX_QUERY_CHARS } from '../controls/sessionTexts';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
@@ -19,39 +19,44 @@ const MAX_CHANGES = 4;
 /** Draws the field, the item that was found, and the steps to the one before and the next. */
 export function TextSearch() {
   const { words } = useHost();
-  const { source, view, shown, item, go } = useInspection();
-  const [searched, setSearched] = useState('');
+  const { source, view, shownTrack, item, goTo } = useInspection();
+  const [query, setQuery] = useState('');
   const { answer, isWaiting } = useText(
     source,
-    searched === '' ? null : { ask: 'search', text: searched },
+    query === '' ? null : { ask: 'search', text: query },
     PAUSE_MS,
     view.seq
   );
-  const found = answer?.search ?? null;
-  const rows = found?.items ?? [];
-  const index = rows.findIndex(row => row.item === item);
+  const searchedTexts = answer?.search ?? null;
+  const rows = searchedTexts?.items ?? [];
+  const rowIndex = rows.findIndex(row => row.item === item);
   // The cursor follows as soon as there is time; a key that is pressed again goes on from where the one before led.
-  const led = useRef(item);
+  const ledItem = useRef(item);
   useEffect(() => {
-    led.current = item;
+    ledItem.current = item;
   }, [item]);
-  const step = (by: -1 | 1) => {
-    const from = rows.findIndex(row => row.item === led.current);
-    const row = rows[from < 0 && by < 0 ? -1 : from + by];
+  const goToMatch = (direction: -1 | 1) => {
+    const startIndex = rows.findIndex(row => row.item === ledItem.current);
+    const row =
+      rows[startIndex < 0 && direction < 0 ? -1 : startIndex + direction];
     if (row !== undefined) {
-      led.current = row.item;
-      const entered = view.items.entered[row.item] ?? 0;
-      const last = view.requests.id.length - 1;
-      go({ item: row.item, request: Math.min(entered, last), against: null });
+      ledItem.current = row.item;
+      const enteredRequest = view.items.entered[row.item] ?? 0;
+      const lastRequest = view.requests.id.length - 1;
+      goTo({
+        item: row.item,
+        request: Math.min(enteredRequest, lastRequest),
+        against: null
+      });
     }
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key === 'Enter') {
       event.preventDefault();
-      step(event.shiftKey ? -1 : 1);
+      goToMatch(event.shiftKey ? -1 : 1);
     }
   };
-  const row = rows[index];
+  const row = rows[rowIndex];
   return (
     <section
       role="group"
@@ -64,31 +69,31 @@ export function TextSearch() {
         <input
           className="plm-Field plm-RequestViewer-find"
           type="search"
-          maxLength={300}
+          maxLength={MAX_QUERY_CHARS}
           aria-label={words.__('Find in all requests')}
           placeholder={words.__('Words of any text')}
-          value={searched}
+          value={query}
           onChange={event => {
-            setSearched(event.target.value);
+            setQuery(event.target.value);
           }}
           onKeyDown={onKeyDown}
         />
       </header>
-      {searched !== '' && (
+      {query !== '' && (
         <>
           <div className="plm-Inspector-pages">
             <StepButton
-              isAtEnd={index <= 0}
+              isAtEnd={rowIndex <= 0}
               onStep={() => {
-                step(-1);
+                goToMatch(-1);
               }}
             >
               {words.__('Found before')}
             </StepButton>
             <StepButton
-              isAtEnd={index + 1 >= rows.length}
+              isAtEnd={rowIndex + 1 >= rows.length}
               onStep={() => {
-                step(1);
+                goToMatch(1);
               }}
             >
               {words.__('Next found')}
@@ -96,17 +101,17 @@ export function TextSearch() {
             <span className="plm-Muted" role="status">
               {isWaiting
                 ? (source.waitSentence ?? words.__('Reading…'))
-                : answer?.error || foundWords(found, index, words)}
+                : answer?.error || matchWords(searchedTexts, rowIndex, words)}
             </span>
           </div>
           {row !== undefined && (
             <>
               <p>
                 <ItemLink item={row.item} />{' '}
-                {stayWords(shown.states, row.item, words)}
+                {stayWords(shownTrack.states, row.item, words)}
               </p>
               <pre className="plm-Inspector-text" dir="auto">
-                <FoundText text={row.excerpt} find={searched} />
+                <MarkedText text={row.excerpt} query={query} />
               </pre>
             </>
           )}
@@ -117,16 +122,16 @@ export function TextSearch() {
 }
 
 /** Returns how many items hold the text, and which of them is shown. */
-function foundWords(
-  found: SearchedTexts | null,
+function matchWords(
+  searchedTexts: SearchedTexts | null,
   index: number,
   words: IWords
 ): string {
-  if (found === null) {
+  if (searchedTexts === null) {
     return '';
   }
-  const { items, total, note } = found;
-  const holding =
+  const { items, total, note } = searchedTexts;
+  const holdingWords =
     total === 0
       ? words.__('No text holds it.')
       : index < 0
@@ -147,38 +152,40 @@ function foundWords(
               count(items[index]?.count ?? 0)
             )
           );
-  const left =
+  const listedWords =
     total > items.length
       ? words.__('The first %1 are listed.', count(items.length))
       : '';
-  return [holding, left, note].filter(piece => piece !== '').join(' ');
+  return [holdingWords, listedWords, note]
+    .filter(sentence => sentence !== '')
+    .join(' ');
 }
 
 /** Returns when an item came, and when it was shown otherwise or no more. */
 function stayWords(states: ItemStates, item: number, words: IWords): string {
   const { view } = states;
-  const entered = view.items.entered[item] ?? 0;
-  if (entered >= view.requests.id.length) {
+  const enteredRequest = view.items.entered[item] ?? 0;
+  if (enteredRequest >= view.requests.id.length) {
     return words.__('is in no request yet.');
   }
-  const pieces = [words.__('came with request %1', count(entered + 1))];
-  const first = states.stateAt(item, entered) ?? 'whole';
-  if (first !== 'whole') {
-    pieces.push(words.__('%1 from the beginning', stateWords(first)));
+  const pieces = [words.__('came with request %1', count(enteredRequest + 1))];
+  const firstState = states.stateAt(item, enteredRequest) ?? 'whole';
+  if (firstState !== 'whole') {
+    pieces.push(words.__('%1 from the beginning', stateWords(firstState)));
   }
-  let at = states.nextChange(item, entered);
-  while (at !== null && pieces.length < MAX_CHANGES) {
+  let changedRequest = states.nextChange(item, enteredRequest);
+  while (changedRequest !== null && pieces.length < MAX_CHANGES) {
     pieces.push(
       words.__(
         '%1 since request %2',
-        stateWords(states.stateAt(item, at) ?? 'out'),
-        count(at + 1)
+        stateWords(states.stateAt(item, changedRequest) ?? 'out'),
+        count(changedRequest + 1)
       )
     );
-    at = states.nextChange(item, at);
+    changedRequest = states.nextChange(item, changedRequest);
   }
   if (pieces.length === 1) {
     pieces.push(words.__('whole to the end'));
   }
-  return `${pieces.join(', ')}${at === null ? '.' : ', …'}`;
+  return `${pieces.join(', ')}${changedRequest === null ? '.' : ', …'}`;
 }

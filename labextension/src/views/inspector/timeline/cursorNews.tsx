@@ -18,18 +18,18 @@ const REST_MS = 600;
 export function CursorNews() {
   const { words } = useHost();
   const inspection = useInspection();
-  const { view, request, item, brushed } = inspection;
+  const { view, request, item, brushedRange } = inspection;
   const [announced, setAnnounced] = useState('');
   const elementRef = useRef<HTMLSpanElement>(null);
   const newest = useLatest(inspection);
-  const lastSeen = useRef({ view, request, item, brushed });
+  const lastSeen = useRef({ view, request, item, brushedRange });
   /** The range was chosen or changed since a sentence was last read. */
   const isRangeNews = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>();
   useEffect(() => {
     const before = lastSeen.current;
-    lastSeen.current = { view, request, item, brushed };
-    const isBrushed = before.brushed !== brushed;
+    lastSeen.current = { view, request, item, brushedRange };
+    const isBrushed = before.brushedRange !== brushedRange;
     const isMoved =
       isBrushed || before.request !== request || before.item !== item;
     const views = elementRef.current?.closest('.plm-Inspector');
@@ -52,7 +52,7 @@ export function CursorNews() {
       );
       isRangeNews.current = false;
     }, REST_MS);
-  }, [view, request, item, brushed, newest, words]);
+  }, [view, request, item, brushedRange, newest, words]);
   useEffect(
     () => () => {
       clearTimeout(timer.current);
@@ -71,23 +71,23 @@ export function CursorNews() {
 }
 
 function rangeNews(inspection: IInspection, words: IWords): string {
-  return inspection.brushed === null
+  return inspection.brushedRange === null
     ? words.__('All requests are shown.')
-    : rangeName(inspection.brushed, words) +
-        rangeRest(inspection, inspection.brushed, words);
+    : rangeName(inspection.brushedRange, words) +
+        rangeRest(inspection, inspection.brushedRange, words);
 }
 
 function cursorText(
-  { view, shown, request, item, hidden }: IInspection,
+  { view, shownTrack, request, item, hiddenParts }: IInspection,
   words: IWords
 ): string {
   if (item !== null) {
-    return whyText(shown.states, item, request);
+    return whyText(shownTrack.states, item, request);
   }
-  if (hidden.has('sentence')) {
+  if (hiddenParts.has('sentence')) {
     return words.__('Request %1', request + 1);
   }
-  const cost = requestCost(view, shown.track, request);
+  const cost = requestCost(view, shownTrack.track, request);
   return words.__(
     'Request %1: %2',
     request + 1,

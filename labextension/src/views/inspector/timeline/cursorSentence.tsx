@@ -20,16 +20,16 @@ import { TextWithTerm } from '../glossary/term';
 /** Draws the request's number as a field, buttons to the dearest request and to breaks, and its sentence. */
 export const CursorSentence = memo(function CursorSentence() {
   const { words } = useHost();
-  const { view, shown, request, go } = useInspection();
+  const { view, shownTrack, request, goTo } = useInspection();
   const total = view.requests.id.length;
   const { unit } = view.price;
   const { name } = pricesOfRequest(view, request);
   const source = priceSourceText(view);
-  const cost = requestCost(view, shown.track, request);
+  const cost = requestCost(view, shownTrack.track, request);
   const texts = costWords(cost, view.price, words);
   const dearest = useMemo(
-    () => dearestRequest(view, shown.track),
-    [view, shown.track]
+    () => dearestRequest(view, shownTrack.track),
+    [view, shownTrack.track]
   );
   const breaks = useMemo(
     () => view.breaks.map(cacheBreak => cacheBreak.request),
@@ -40,7 +40,7 @@ export const CursorSentence = memo(function CursorSentence() {
   const toolbar = useListFocus(breaks.length > 0 ? 3 : 1, TOOLBAR_KEYS);
   const move = (to: number | null) => {
     if (to !== null) {
-      go({ request: to, against: null });
+      goTo({ request: to, against: null });
     }
   };
   return (
@@ -60,14 +60,14 @@ export const CursorSentence = memo(function CursorSentence() {
         className="plm-Inspector-buttons"
         role="toolbar"
         aria-label={words.__('Expensive requests')}
-        {...toolbar.list}
+        {...toolbar.handlers}
       >
         <StepButton
           isAtEnd={request === dearest}
           onStep={() => {
             move(dearest);
           }}
-          tabIndex={toolbar.tabIndex(0)}
+          tabIndex={toolbar.tabIndexOf(0)}
         >
           {words.__('Dearest request')}
         </StepButton>
@@ -78,7 +78,7 @@ export const CursorSentence = memo(function CursorSentence() {
               onStep={() => {
                 move(before);
               }}
-              tabIndex={toolbar.tabIndex(1)}
+              tabIndex={toolbar.tabIndexOf(1)}
             >
               {words.__('Break before')}
             </StepButton>
@@ -87,7 +87,7 @@ export const CursorSentence = memo(function CursorSentence() {
               onStep={() => {
                 move(after);
               }}
-              tabIndex={toolbar.tabIndex(2)}
+              tabIndex={toolbar.tabIndexOf(2)}
             >
               {words.__('Next break')}
             </StepButton>

@@ -9,9 +9,9 @@ import { KindPatterns, KindSwatch, kindWords } from './kinds';
 /** Draws the kinds of the shown track, the topmost layer first. */
 export function KindLegend() {
   const { words } = useHost();
-  const { shown, request } = useInspection();
+  const { shownTrack, request } = useInspection();
   const idPrefix = useId().replaceAll(':', '');
-  const { names, layers, totals: total } = shown.series;
+  const { names, layers, totals: total } = shownTrack.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   return (
     <div className="plm-Inspector-legend">

@@ -28,7 +28,7 @@ export const PolicyControls = memo(function PolicyControls({
   isExplained
 }: IPolicyControlsProps) {
   const { words } = useHost();
-  const { view, source, go } = useInspectedSession();
+  const { view, source, goTo } = useInspectedSession();
   const { name, numbers } = parsePolicy(policy, policyNames(view));
   const { stops } = source;
   const options = useMemo(() => {
@@ -56,7 +56,7 @@ export const PolicyControls = memo(function PolicyControls({
         options={options}
         nameOf={value => value}
         onChoose={policy => {
-          go({ policy });
+          goTo({ policy });
         }}
       />
       {(option?.sliders ?? []).map(slider => (
@@ -65,7 +65,7 @@ export const PolicyControls = memo(function PolicyControls({
           slider={slider}
           value={numbers[slider.name] ?? slider.default}
           onValue={value => {
-            go({
+            goTo({
               policy: policyText(name, { ...numbers, [slider.name]: value })
             });
           }}

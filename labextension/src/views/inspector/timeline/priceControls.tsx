@@ -12,10 +12,10 @@ import { useInspectedSession } from '../controls/inspection';
 /** Draws a choice of models, a field for prices of one's own, and a choice of lifetimes; a question is asked for each. */
 export const PriceControls = memo(function PriceControls() {
   const { words } = useHost();
-  const { view, price, go } = useInspectedSession();
+  const { view, price, goTo } = useInspectedSession();
   const chosen = parsePrices(price);
   const choose = (change: Partial<IPriceChoice>) => {
-    go({ price: pricesText({ ...chosen, ...change }) ?? undefined });
+    goTo({ price: pricesText({ ...chosen, ...change }) ?? undefined });
   };
   const models = [
     ...new Set([view.price.name, ...view.models, 'units'])

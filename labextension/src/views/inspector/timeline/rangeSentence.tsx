@@ -8,8 +8,8 @@ import { rangeName, rangeRest } from './rangeWords';
 export function RangeSentence() {
   const { words } = useHost();
   const inspection = useInspection();
-  const { brushed, chooseRange } = inspection;
-  if (brushed === null) {
+  const { brushedRange, chooseRange } = inspection;
+  if (brushedRange === null) {
     return null;
   }
   const letGo = (from: HTMLElement) => {
@@ -33,8 +33,8 @@ export function RangeSentence() {
       }}
     >
       <p>
-        <strong>{rangeName(brushed, words)}</strong>
-        {`${rangeRest(inspection, brushed, words)} `}
+        <strong>{rangeName(brushedRange, words)}</strong>
+        {`${rangeRest(inspection, brushedRange, words)} `}
         <span className="plm-Muted">
           {words.__(
             'The grid and the tables of requests and breaks show just these.'

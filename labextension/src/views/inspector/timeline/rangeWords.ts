@@ -21,11 +21,11 @@ export function rangeName(
 
 /** Returns the sums of the shown track over a range: its cost, its breaks and its tokens, and of how many requests. */
 function rangeSums(
-  { view, shown }: IInspectedSession,
+  { view, shownTrack }: IInspectedSession,
   range: IRequestRange,
   words: IWords
 ): string {
-  const figures = rangeFigures(view, shown.track, range);
+  const figures = rangeFigures(view, shownTrack.track, range);
   const {
     requestCount: requests,
     requestsWithCost: costKnown,
@@ -54,7 +54,7 @@ export function rangeRest(
   range: IRequestRange,
   words: IWords
 ): string {
-  return session.hidden.has('sentence')
+  return session.hiddenParts.has('sentence')
     ? '.'
     : `: ${rangeSums(session, range, words)}.`;
 }

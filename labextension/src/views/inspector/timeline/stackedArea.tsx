@@ -84,7 +84,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
       aria-hidden="true"
     >
       <KindPatterns idPrefix={idPrefix} />
-      <AxisLines most={most} height={plot} width={width} />
+      <AxisLines maxValue={most} height={plot} width={width} />
       {areaPaths(series, shape).map(({ name, path }) => {
         const pattern = patternFill(name, idPrefix);
         return (

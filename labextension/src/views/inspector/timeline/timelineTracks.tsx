@@ -45,16 +45,18 @@ export const TimelineTracks = memo(function TimelineTracks(props: {
   isExplained?: boolean;
 }) {
   const { isSmall = false, isExplained = false } = props;
-  const { view, recorded, whatIf, shown, hidden } = useInspection();
+  const { view, recordedTrack, whatIf, shownTrack, hiddenParts } =
+    useInspection();
   const topTokens = useMemo(
-    () => topTokensOf(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
-    [view, recorded, whatIf]
+    () =>
+      topTokensOf(view, [recordedTrack, ...(whatIf === null ? [] : [whatIf])]),
+    [view, recordedTrack, whatIf]
   );
   const lowered = useWindowHeight() < LOW_WINDOW_PX ? LOWERED_PX : 0;
   if (isSmall) {
     return (
       <Track
-        drawnTrack={shown}
+        drawnTrack={shownTrack}
         topTokens={topTokens}
         height={SMALL_PX}
         isSmall
@@ -64,12 +66,12 @@ export const TimelineTracks = memo(function TimelineTracks(props: {
   const sharedProps = { topTokens, isExplained };
   return (
     <div className="plm-Tracks">
-      {!hidden.has('totals') && (
+      {!hiddenParts.has('totals') && (
         <ProofSentences view={view} isExplained={isExplained} />
       )}
       <Track
         {...sharedProps}
-        drawnTrack={recorded}
+        drawnTrack={recordedTrack}
         height={RECORDED_PX - lowered}
       />
       {whatIf !== null && (
@@ -150,12 +152,12 @@ function Track(props: ITrackProps) {
     isExplained = false
   } = props;
   const { words } = useHost();
-  const { view, recorded, hidden, request: chosen } = useInspection();
+  const { view, recordedTrack, hiddenParts, request: chosen } = useInspection();
   const { notes } = useReaderNotes();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
   const idPrefix = useId().replaceAll(':', '');
-  const isRecorded = drawnTrack === recorded;
+  const isRecorded = drawnTrack === recordedTrack;
   const requestCount = drawnTrack.series.totals.length;
   const { fired, taken } = drawnTrack.track;
   const recordedTrackMarks = useMemo(
@@ -182,7 +184,10 @@ function Track(props: ITrackProps) {
   const factsUntil = isRecorded ? null : until;
   const name = isRecorded ? words.__('recorded') : drawnTrack.track.policy;
   const allMarks = isRecorded ? recordedTrackMarks : policyTrackMarks;
-  const marks = useMemo(() => shownMarks(allMarks, hidden), [allMarks, hidden]);
+  const marks = useMemo(
+    () => shownMarks(allMarks, hiddenParts),
+    [allMarks, hiddenParts]
+  );
   const kindsAt = useMemo(() => marksByRequest(marks), [marks]);
   const hintAt = (at: number) => {
     const tokens = count(drawnTrack.track.total[at] ?? 0);
@@ -210,21 +215,23 @@ function Track(props: ITrackProps) {
           {!isRecorded && isDoubtful(view) && DOUBT_MARK}
         </strong>
         <span className="plm-Track-figures">
-          {trackHeadline(view, drawnTrack, isRecorded, hidden, words)}
-          {!isRecorded && !hidden.has('cost') && drawnTrack.track.figures && (
-            <>
-              {' · '}
-              <TextWithTerm
-                term="estimate of the recording"
-                text={savingWords(view, drawnTrack.track.figures, words)}
-              />
-            </>
-          )}
+          {trackHeadline(view, drawnTrack, isRecorded, hiddenParts, words)}
+          {!isRecorded &&
+            !hiddenParts.has('cost') &&
+            drawnTrack.track.figures && (
+              <>
+                {' · '}
+                <TextWithTerm
+                  term="estimate of the recording"
+                  text={savingWords(view, drawnTrack.track.figures, words)}
+                />
+              </>
+            )}
         </span>
       </figcaption>
       <div className="plm-Track-body">
         {!isSmall && (
-          <AxisNumbers most={topTokens} height={height - MARKS_PX} />
+          <AxisNumbers maxValue={topTokens} height={height - MARKS_PX} />
         )}
         <RequestSlider
           name={words.__('Request, %1', name)}
@@ -232,7 +239,7 @@ function Track(props: ITrackProps) {
           total={requestCount}
           width={width}
           elementRef={plot}
-          hint={hintAt}
+          hintText={hintAt}
         >
           <StackedArea
             series={drawnTrack.series}
@@ -260,7 +267,7 @@ function Track(props: ITrackProps) {
         </RequestSlider>
       </div>
       <p className={isExplained ? 'plm-Track-sentence' : 'plm-Hidden'}>
-        {trackSentence(view, drawnTrack, isRecorded, hidden, words)}
+        {trackSentence(view, drawnTrack, isRecorded, hiddenParts, words)}
         {isRecorded && limitWords(view, topTokens, words)}
       </p>
     </figure>
@@ -271,7 +278,7 @@ function trackHeadline(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,
-  hidden: IInspectedSession['hidden'],
+  hidden: IInspectedSession['hiddenParts'],
   words: IWords
 ): string {
   const { facts, figures } = shown.track;
@@ -340,7 +347,7 @@ function trackSentence(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,
-  hidden: IInspectedSession['hidden'],
+  hidden: IInspectedSession['hiddenParts'],
   words: IWords
 ): string {
   const { total } = shown.track;

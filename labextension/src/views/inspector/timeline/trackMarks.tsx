@@ -116,7 +116,7 @@ export function recordedMarks(
 /** Returns the marks that tell nothing of what is hidden. */
 export function shownMarks(
   marks: readonly ITrackMark[],
-  hidden: IInspectedSession['hidden']
+  hidden: IInspectedSession['hiddenParts']
 ): readonly ITrackMark[] {
   return hidden.has('breaks')
     ? marks.filter(({ kind }) => kind !== 'break' && kind !== 'taken')
@@ -246,7 +246,7 @@ export function markWords(kind: string, words: IWords): string {
 /** Draws what the marks mean that the tracks have. */
 export const MarkLegend = memo(function MarkLegend() {
   const { words } = useHost();
-  const { view, whatIf, hidden } = useInspectedSession();
+  const { view, whatIf, hiddenParts } = useInspectedSession();
   const { notes } = useReaderNotes();
   const isFired = (whatIf?.track.fired.length ?? 0) > 0;
   const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
@@ -254,14 +254,14 @@ export const MarkLegend = memo(function MarkLegend() {
     () =>
       [
         ...new Set([
-          ...shownMarks(recordedMarks(view, words, notes), hidden).map(
+          ...shownMarks(recordedMarks(view, words, notes), hiddenParts).map(
             mark => mark.kind
           ),
           ...(isFired ? ['fired'] : []),
-          ...(isTaken && !hidden.has('breaks') ? ['taken'] : [])
+          ...(isTaken && !hiddenParts.has('breaks') ? ['taken'] : [])
         ])
       ].sort((left, right) => kindRank(left) - kindRank(right)),
-    [view, notes, isFired, isTaken, hidden, words]
+    [view, notes, isFired, isTaken, hiddenParts, words]
   );
   return kinds.length === 0 ? null : (
     <ul
