@@ -178,7 +178,7 @@ export function newAnnouncements(
   ];
 }
 
-/** Returns whether this is the last answer of its turn. */
+/** Returns whether an answer is the last of its turn. */
 function endsTurn({ error, stopped_by }: AssistantMessage): boolean {
   return error !== undefined || stopped_by !== undefined;
 }

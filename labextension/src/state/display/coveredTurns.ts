@@ -5,7 +5,7 @@ import type { ITurn } from './turns';
 
 /**
  * Returns the newest turn that a summary covers, at its first piece of work, so that the row around it opens;
- * null where nothing is known of it.
+ * null where no turn is covered.
  */
 export function newestCoveredPlace(
   turns: readonly ITurn[],

@@ -39,7 +39,7 @@ export interface IDisplayedSegment {
   strayAsks?: readonly Ask[];
   /** Requests that step mode holds. */
   heldRequests?: readonly ProposedRequest[];
-  /** How much of it is reverted. */
+  /** How much of the segment is reverted. */
   reverted?: RevertedExtent;
   /** Whether it failed and the request can be retried. */
   canRetry?: boolean;

@@ -3,7 +3,7 @@ import type { AskComparison, ViewAnswer } from '../../protocol/generated';
 import type { IInspectorSource } from './source';
 
 /**
- * Asks one question until it is answered anew.
+ * Asks for the comparison again whenever it is outdated, one request at a time.
  *
  * Responsibilities: one question at a time; one more where something changed meanwhile; name what is known already.
  */
@@ -21,7 +21,7 @@ export class ComparisonQuestion {
       AskComparison,
       'path' | 'session'
     >,
-    /** Is told of each answer. */
+    /** Called with each answer. */
     private readonly _onAnswer: (answer: ViewAnswer) => void
   ) {}
 

@@ -40,7 +40,7 @@ export function splitName(label: string): [head: string, tail: string] {
     : [label, ''];
 }
 
-/** Returns a label of at most so many letters; a path is cut before its file. */
+/** Returns a label of at most `maxLetters` letters; a path is cut before its file. */
 export function shortName(label: string, maxLetters: number): string {
   const [head, tail] = splitName(label);
   if (label.length <= maxLetters) {

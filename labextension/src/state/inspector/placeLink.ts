@@ -36,7 +36,7 @@ export function linkTo(session: string, place: IInspectorPlace): string {
 const LINK =
   /^palimpsest:([^/?]+)(?:\/([1-9]\d{0,8}))?(?:\/([1-9]\d{0,8}))?(?:\?(.*))?$/s;
 
-/** Reads such a link; null for any other text. */
+/** Reads a link to a place; null for any other text. */
 export function parseLink(link: string): ILinkedPlace | null {
   const match = LINK.exec(link);
   if (match === null) {

@@ -22,7 +22,7 @@ import {
 } from '../../protocol/generated';
 import { retryLines, type IRetryLines, type IRetryRun } from './retryRuns';
 
-/** Marks the start of a step, for reverts: not displayed. */
+/** A part that marks the start of a step for reverts, and is not displayed. */
 type HiddenPart = SnapshotPart | StepStartPart;
 
 /** A part that is always a line of its own; views/parts/standaloneParts draws it. */
@@ -177,7 +177,7 @@ function partLine(part: Exclude<Part, RetryPart>, role: string): Line | null {
       };
     case 'snapshot':
     case 'step-start':
-    case 'step-finish': // numbered by whoever counts them
+    case 'step-finish': // messageLines numbers these
       return null;
     default:
       return standaloneLine(part);
@@ -187,7 +187,7 @@ function partLine(part: Exclude<Part, RetryPart>, role: string): Line | null {
 function standaloneLine(part: StandalonePart): Line | null {
   return !isStandalone(part) ||
     (part.type === 'patch' && part.files.length === 0)
-    ? null // a newer kernel's, or nothing to tell
+    ? null // of a newer kernel, or without files
     : ({ kind: part.type, key: part.id, part } as StandaloneLine);
 }
 

@@ -32,7 +32,7 @@ export interface IReviewedChange {
 
 /** The changes of one cell that are decided together. */
 export interface ICellReview {
-  /** That of the newest change. */
+  /** The key of the newest change. */
   key: string;
   cellId: string;
   changes: readonly IReviewedChange[];
@@ -160,7 +160,7 @@ export function isToBeLookedAt({ state, undone }: MadeChange): boolean {
   return state === 'open' && !undone;
 }
 
-/** A proposal without its question was just answered, or its turn was stopped. */
+/** Returns a proposal with its open question; none where it was just answered, or its turn was stopped. */
 function withOpenQuestion(
   reviewed: IReviewedChange,
   asks: readonly Ask[]

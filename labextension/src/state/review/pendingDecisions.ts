@@ -59,7 +59,7 @@ class PendingDecisions extends ReadableValue<
 /** The page's decisions. */
 export const pendingDecisions = new PendingDecisions(new Map());
 
-/** Returns the reply to a question about so many changes; null while some are undecided. */
+/** Returns the reply to a question about `changeCount` changes; null while some are undecided. */
 export function replyOf(
   changeCount: number,
   decisions: CellDecisions

@@ -97,7 +97,7 @@ function removeNewestDecision(stack: Decision[], rule: string): void {
   }
 }
 
-/** Returns whether the user undid the compaction with this summary, and did not take it back. */
+/** Returns whether the user undid the compaction with this summary, and did not redo it. */
 export function isSummaryUndone(
   decisions: readonly Decision[],
   summaryId: string

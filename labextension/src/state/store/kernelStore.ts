@@ -197,7 +197,7 @@ export class KernelStore implements IReadable<IKernelView> {
     this._requestRecords(id, afterSeq);
   }
 
-  /** Stops expecting an answer; the next head requests the records again. */
+  /** Drops the pending request of a session; its next head requests the records again. */
   giveUp(id: string): void {
     this._pendingRequests.delete(id);
   }
@@ -409,7 +409,7 @@ function isOnlyDeltas(notice: KernelNotice): boolean {
   );
 }
 
-/** Returns what is in a head alone, and in no record; an older kernel says nothing. */
+/** Returns the fields that only a head has, and no record; an older kernel sends none. */
 function headFacts(
   head: Partial<SessionHead>
 ): Pick<ITranscript, 'held' | 'stepping' | 'density'> {
@@ -422,7 +422,7 @@ function headFacts(
 
 const NONE_HELD: ITranscript['held'] = [];
 
-/** Returns the transcript with what only a head says; the same one if that is the same and nothing is held. */
+/** Returns the transcript with the facts of a head; the same object where they are equal and no request is held. */
 function withHeadFacts(before: ITranscript, head: SessionHead): ITranscript {
   const facts = headFacts(head);
   const isUnchanged =

@@ -1,4 +1,4 @@
-/** A value that views read, and are told of when it is another. */
+/** A value that views read, and that calls them back when it changes. */
 import type { IReadable } from './kernelStore';
 import { ReaderSet } from './readerSet';
 

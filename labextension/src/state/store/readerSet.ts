@@ -1,4 +1,4 @@
-/** The callbacks of those who read a store. */
+/** The callbacks of a store's readers. */
 export class ReaderSet {
   private readonly _callbacks = new Set<() => void>();
 

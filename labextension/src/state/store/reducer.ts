@@ -110,8 +110,8 @@ function sessionChange(
         ? { contextFill: contextFill(notice.request) }
         : {};
     case 'session.checkpoint': // where a reader may begin
-    case 'session.diff': // asked for by whoever shows it
-    case 'session.error': // told when it happens
+    case 'session.diff': // a view that shows it asks for it
+    case 'session.error': // shown when it happens
       return {};
     default:
       return waitingChange(before, notice);

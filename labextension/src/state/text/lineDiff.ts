@@ -56,7 +56,7 @@ export function lineCounts(
   };
 }
 
-/** An empty text has no line. */
+/** Returns the lines of a text; none of an empty one. */
 function linesOf(text: string): string[] {
   return text === '' ? [] : text.split('\n');
 }

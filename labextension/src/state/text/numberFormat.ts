@@ -39,7 +39,7 @@ export function roundHalfEven(value: number): number {
 /** The decimals of a number of doubles that are exact. */
 const EXACT_DECIMALS = 60;
 
-/** Formats with so many decimals; a half goes to the even digit, as Python rounds it. */
+/** Formats a number with `decimals` digits after its point; a half goes to the even digit, as Python rounds it. */
 export function withDecimals(value: number, decimals: number): string {
   const rounded = value.toFixed(decimals);
   const exactDigits = Math.abs(value).toFixed(EXACT_DECIMALS);

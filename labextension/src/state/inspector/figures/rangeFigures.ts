@@ -23,7 +23,7 @@ export function wholeRange(view: TimelineView): IRequestRange {
   return { first: 0, last: view.requests.id.length - 1 };
 }
 
-/** Returns the range as far as there are so many requests; null where it begins later. */
+/** Returns the part of a range below `total` requests; null where it begins later. */
 export function rangeWithin(
   range: IRequestRange | null,
   total: number

@@ -39,7 +39,7 @@ export function requestScale(
 
 const SCALE_CACHE = new WeakMap<ItemStates, Map<number, IRequestScale>>();
 
-/** Returns the scale of a request of a track; counted once. */
+/** Returns the scale of a request of a track; cached. */
 export function scaleAt(states: ItemStates, request: number): IRequestScale {
   const scales = SCALE_CACHE.get(states) ?? new Map<number, IRequestScale>();
   SCALE_CACHE.set(states, scales);
