@@ -37,14 +37,14 @@ function isPlain(event: KeyboardEvent): boolean {
   return !altKey && !ctrlKey && !metaKey && !(shiftKey && key === 'Enter');
 }
 
-interface IPressedKey {
+interface IKeyInViews {
   readonly key: string;
   readonly target: EventTarget;
   isDefaultPrevented(): boolean;
 }
 
 /** Moves the focus from the views to their cell at Escape, where nothing in the views uses that key. */
-export function leaveByEscape(event: IPressedKey): void {
+export function leaveByEscape(event: IKeyInViews): void {
   const { target } = event;
   const clearsSearch =
     target instanceof HTMLInputElement &&

@@ -50,7 +50,7 @@ export function BreakableName({ name }: { name: string }) {
   );
 }
 
-interface ITextPiece {
+interface IMatchPiece {
   readonly text: string;
   readonly isMatch: boolean;
 }
@@ -71,11 +71,11 @@ export function matchCount(text: string, query: string): number {
   return textPieces(text, query).filter(piece => piece.isMatch).length;
 }
 
-function textPieces(text: string, query: string): readonly ITextPiece[] {
+function textPieces(text: string, query: string): readonly IMatchPiece[] {
   if (query === '') {
     return [{ text, isMatch: false }];
   }
-  const pieces: ITextPiece[] = [];
+  const pieces: IMatchPiece[] = [];
   const lowerText = text.toLowerCase();
   const lowerQuery = query.toLowerCase();
   let pieceStart = 0;

@@ -184,5 +184,7 @@ function reportedCostIn(
     return { cost: facts.cost, isCostRecorded: facts.cost_is_fact };
   }
   const figures = rangeFigures(view, view.recorded, range);
-  return figures.areTokensReported ? figures : { cost: 0, isCostRecorded: false };
+  return figures.areTokensReported
+    ? figures
+    : { cost: 0, isCostRecorded: false };
 }
