@@ -31,6 +31,9 @@ HOLD = """async code => {
   }
 }"""
 """Runs code in the kernel, and resolves when the kernel is busy with it."""
+WAIT_FOR_FILE = """import os, threading
+while not os.path.exists({file!r}):
+    threading.Event().wait(0.05)"""
 HIDDEN = "Hidden until it is revealed."
 KINDS = "Kinds at request 453"
 """The legend of the areas, which tells the answer."""
@@ -100,7 +103,7 @@ def test_predictions_are_typed_and_the_answers_draw_themselves_also_after_a_rest
     photograph(page, "lesson-1-hidden")
     # A busy kernel gets each change in its turn: what was typed last is kept.
     gate = lab.folder / "gate"
-    page.evaluate(HOLD, f"import os\nwhile not os.path.exists({str(gate)!r}): pass")
+    page.evaluate(HOLD, WAIT_FOR_FILE.format(file=str(gate)))
     walked.predict("predict-thumb", "10")
     gate.touch()
     expect(walked.cell("reveal")).to_contain_text("You predicted 10 %")
