@@ -38,6 +38,7 @@ from palimpsest.session.config.setting_files import (
 from palimpsest.session.config.settings import Config, Settings
 from palimpsest.session.definitions import agent_files, command_files
 from palimpsest.session.definitions.agents import BUILT_IN as BUILT_IN_AGENTS
+from palimpsest.session.definitions.agents import BUILT_IN_ORIGIN
 from palimpsest.session.definitions.project_definitions import definition_folders, read_definitions
 from palimpsest.session.trust.admin_trust import configured_state_folder, trusted_by
 from palimpsest.session.trust.trust_store import TrustStore, digest_of
@@ -48,7 +49,6 @@ from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from
 
 __all__ = ["Config", "ConfigFolders", "LoadedConfig", "load"]
 
-BUILT_IN_ORIGIN = "built in"
 MAX_SHOWN_CHARS = 200
 """Maximum characters of a setting's value that are shown."""
 _HIDDEN_VALUES = re.compile(r"mcp\..*\.(env|headers)")

@@ -10,14 +10,11 @@ from itertools import takewhile
 from palimpsest.context.visible_messages import View, marker, whole_output
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
 from palimpsest.recordings.timeline.item_texts import RESULT_SUFFIX, part_text, result_of
-from palimpsest.recordings.timeline.message_items import (
-    CHARS_PER_TOKEN,
-    ItemList,
-    with_own_containers,
-)
+from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 CounterOf = Callable[[str], Callable[[str], int]]
 

@@ -13,7 +13,7 @@ from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScal
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
 from palimpsest.live_policies.live_items import LiveItems
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
-from palimpsest.recordings.timeline.message_items import CHARS_PER_TOKEN, part_id_of
+from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,
@@ -22,6 +22,7 @@ from palimpsest.transcript.context_values.decisions import (
 )
 from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, ItemState
 from palimpsest.transcript.timeline import SECTION_KINDS, Timeline, TimelineItem
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import SessionHeld, StorageFailed
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
-from palimpsest.transcript.values import BlobRef
+from palimpsest.transcript.values import MAX_TIME_MS, BlobRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,6 @@ def possible_time(milliseconds: int) -> int:
     return min(max(milliseconds, 0), MAX_TIME_MS)
 
 
-MAX_TIME_MS = 253_402_300_799_000
-"""The end of the year 9999 in milliseconds since 1970; no later time can be formatted."""
 MAX_IMPORTED_FROM_CHARS = 40
 """Maximum characters of ``SessionSummary.imported_from``."""
 MAX_ABOUT_CHARS = 200

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.context_values.request_items import ItemState as ItemState
 from palimpsest.transcript.growing_lists import GrownColumns, common_beginning
-from palimpsest.transcript.values import Price, Usage
+from palimpsest.transcript.values import CHARS_PER_TOKEN, Price, Usage
 
 T = TypeVar("T")
 TIMELINE_VERSION = 5
@@ -28,8 +28,6 @@ COPIED = "copied"
 """Key in the recorded facts of a message that another session holds too; its request is counted in that session."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
-CHARS_PER_TOKEN = 4
-"""Characters of a token where no tokenizer counts."""
 SECTION_KINDS = frozenset({"system", "tools"})
 """Kinds of the items that come before a conversation; their hashes show that they changed."""
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})

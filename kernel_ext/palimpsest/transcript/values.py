@@ -7,6 +7,10 @@ from pydantic import BaseModel, ConfigDict
 
 Density = Literal["quiet", "all steps"]
 """How much of a turn is shown: its work folded into rows, or each thought, call and step."""
+CHARS_PER_TOKEN = 4
+"""Characters of a token where no tokenizer counts, as most agents assume."""
+MAX_TIME_MS = 253_402_300_799_000
+"""The last moment that a date can have, the end of the year 9999, in milliseconds since 1970."""
 
 
 class Value(BaseModel):

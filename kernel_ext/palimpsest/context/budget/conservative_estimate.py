@@ -16,6 +16,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
 )
 from palimpsest.transcript.context_values.policies import OverflowPolicy
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 MESSAGE_TOKENS = 12
 """Role and separators of one message."""
@@ -23,7 +24,6 @@ RESULT_TOKENS = 15
 """Overhead around the text of a tool result: ids, names, quotes."""
 MEDIA_TOKENS = 2_000
 """One picture or document."""
-CHARS_PER_TOKEN = 4
 RESULT_CHARS_PER_TOKEN = 2
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.transcript.context_values.policies import OverflowPolicy, RecoveryPolicy
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 FitAction = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]
 
-CHARS_PER_TOKEN = 4
 MIN_PROMPT_TOKENS = 8_000
 MIN_PROMPT_SHARE = 0.5
 """The reserve leaves the prompt at least so many tokens, or this share of a small window."""

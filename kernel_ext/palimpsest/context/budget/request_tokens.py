@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.context_values.policies import OverflowPolicy, Policy
 from palimpsest.transcript.provider_calls import native_of
-from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
+from palimpsest.transcript.values import CHARS_PER_TOKEN, ModelInfo, ToolSpec, Usage
 
 Count = Callable[[str], int]
 
@@ -34,7 +34,6 @@ MEDIA_TOKENS = 1_600
 """One image at the size that providers scale to: Anthropic counts width x height / 750, at most about 1,600."""
 CALL_TOKENS = 8
 """Overhead around a call's name and arguments, measured by comparing with reported usage."""
-CHARS_PER_TOKEN = 4
 _JSON = json.JSONEncoder(ensure_ascii=False)
 """Created once, since a long session has hundreds of calls."""
 CALIBRATION_RANGE = (0.5, 4.0)

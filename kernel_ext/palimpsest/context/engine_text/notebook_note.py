@@ -13,6 +13,7 @@ from palimpsest.context.engine_text.notebook_edits import CellEdit
 from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookDetail, RecordedOutput
 from palimpsest.transcript.parts import NotedCell, NotedEdit
 from palimpsest.transcript.strings.number_words import ranges_text
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 NOTE_TOKENS = 6_000
 """The default limit of one note: about three busy cells with their outputs."""
@@ -36,7 +37,6 @@ SOURCE_SHARE = 0.4
 """Share of a cell's limit that its source may take."""
 HEAD_SHARE = 0.45
 """Share of a cut text that is its head; the ends of outputs have totals and errors."""
-CHARS_PER_TOKEN = 4
 MAX_FITTING_ATTEMPTS = 4
 """Times that a cell's text is shortened before the note only names the cell."""
 SHORTENING_FACTOR = 0.9

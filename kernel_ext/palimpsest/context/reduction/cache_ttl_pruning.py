@@ -19,9 +19,9 @@ from palimpsest.context.reduction.request_outputs import (
 from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 CACHE_TTL = f"{PRUNE_RULE}cache-ttl"
-CHARS_PER_TOKEN = 4
 MEDIA_CHARS = 8_000
 """Characters that an image counts as."""
 GAP_TEXT = "\n...\n"

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Self
 
 from palimpsest.context.budget.conservative_estimate import (
-    CHARS_PER_TOKEN,
     MEDIA_TOKENS,
     MESSAGE_TOKENS,
     RESULT_CHARS_PER_TOKEN,
@@ -26,6 +25,7 @@ from palimpsest.context_policies.items.engine_sizes import char_sizes
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import ItemState
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 STATE_BY_ACTION: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared"}
 

@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from palimpsest.direct_init import with_direct_init
 from palimpsest.transcript.timeline import (
-    CHARS_PER_TOKEN,
     GONE_STATES,
     ItemState,
     Timeline,
     TimelineItem,
     TimelineRequest,
 )
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 LaterItems = Literal["nothing", "estimated", "counted"]
 """How the tokens after the last report are counted: not at all, by the policy's estimator, or scaled to the provider's."""

@@ -26,14 +26,13 @@ from palimpsest.recordings.timeline.message_items import part_id_of
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.timeline import (
     CHARS4,
-    CHARS_PER_TOKEN,
     GONE_STATES,
     SECTION_KINDS,
     Timeline,
     TimelineItem,
     Transition,
 )
-from palimpsest.transcript.values import ToolSpec
+from palimpsest.transcript.values import CHARS_PER_TOKEN, ToolSpec
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from palimpsest.context_policies.items.reducible import (
     placeholder_changes,
     removal_changes,
 )
-from palimpsest.transcript.timeline import CHARS_PER_TOKEN
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 RESULT_CLEARED = "[Old tool result content cleared]"
 OPENCODE_PROTECTED = frozenset({"skill"})

@@ -26,7 +26,7 @@ from palimpsest.context_policies.items.reducible import (
 )
 from palimpsest.context_policies.items.tool_calls import SHELL_TOOLS, is_of_server
 from palimpsest.context_policies.presets.summarising import CutAtTokens, SummaryState
-from palimpsest.transcript.timeline import CHARS_PER_TOKEN
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 PREVIEW_GAP_CHARS = 25
 """Characters between the head and the tail of a preview."""

@@ -16,7 +16,7 @@ from palimpsest.context_policies.items.reducible import (
     placeholder_changes,
 )
 from palimpsest.context_policies.presets.clearing import RESULT_CLEARED
-from palimpsest.transcript.timeline import CHARS_PER_TOKEN
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 TRIM_NOTICE = (
     "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"

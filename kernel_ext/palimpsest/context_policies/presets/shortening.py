@@ -26,7 +26,8 @@ from palimpsest.context_policies.items.reducible import (
     shown_chat,
 )
 from palimpsest.context_policies.items.tool_calls import input_of
-from palimpsest.transcript.timeline import CHARS_PER_TOKEN, ItemState
+from palimpsest.transcript.timeline import ItemState
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 FILE_NOTE_CHARS = 640
 """Characters of deepagents' note: the file with the whole text, and how it is read."""

@@ -32,7 +32,7 @@ from palimpsest.context_policies.items.reducible import (
 )
 from palimpsest.context_policies.items.tool_calls import FILE_TOOLS, READ_TOOLS, path_of
 from palimpsest.context_policies.summary_size import SUMMARY_TOKENS
-from palimpsest.transcript.timeline import CHARS_PER_TOKEN
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 COVERABLE = "older messages that a summary may replace"
 OPENCODE_CUT = "\n[truncated]"

@@ -22,7 +22,8 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.timeline import CHARS_PER_TOKEN, Timeline
+from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 EXTRACT_NOTE = "[An extract that no model wrote: the names and first lines of {items:,} items.]"
 MAX_LINE_CHARS = 100

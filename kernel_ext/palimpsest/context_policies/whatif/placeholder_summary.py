@@ -13,6 +13,7 @@ from palimpsest.context.compaction.continuation import (
 )
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.visible_messages import CONTINUES_KEY
+from palimpsest.context_policies.engine_presets.engine_compaction import MAX_PLACEHOLDER_SHARE
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -26,8 +27,6 @@ from palimpsest.transcript.messages import (
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
 from palimpsest.transcript.values import ModelRef, Todo
 
-MAX_PLACEHOLDER_SHARE = 0.5
-"""Maximum size of a placeholder as a share of the covered messages: a summary is shorter than those."""
 PLACEHOLDER_TEXT = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
 FILLER_WORD = " and"
 """A word of four characters that is one token, so that both estimators count it the same."""

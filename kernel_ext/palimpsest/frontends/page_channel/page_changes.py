@@ -50,7 +50,7 @@ class PageChanges:
 
     async def change(
         self,
-        notebook: str,
+        notebook_path: str,
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
         session_id: str | None = None,
@@ -61,12 +61,14 @@ class PageChanges:
 
         With ``skip_older``, a page whose cells are already as the changes would leave them is passed over for the next.
         """
-        clients = self._cells.ordered_clients(notebook, session_id)
-        first_results = await self._change_in(next(iter(clients), None), notebook, changes, origin)
+        clients = self._cells.ordered_clients(notebook_path, session_id)
+        first_results = await self._change_in(
+            next(iter(clients), None), notebook_path, changes, origin
+        )
         if not (skip_older and _are_made_already(changes, first_results)):
             return first_results
         for client in clients[1:]:
-            results = await self._change_in(client, notebook, changes, origin)
+            results = await self._change_in(client, notebook_path, changes, origin)
             if not _are_made_already(changes, results):
                 return tuple(result.model_copy(update={"elsewhere": True}) for result in results)
         return first_results
@@ -74,17 +76,17 @@ class PageChanges:
     async def _change_in(
         self,
         client: str | None,
-        notebook: str,
+        notebook_path: str,
         changes: Sequence[CellChange],
         origin: CellOrigin | None,
     ) -> tuple[CellResult, ...]:
         answer = await self._ask_page(
-            notebook,
+            notebook_path,
             client,
             lambda request_id, client: ChangeCellsNotice(
                 request=request_id,
                 client=client,
-                notebook=notebook,
+                notebook=notebook_path,
                 changes=tuple(changes),
                 origin=origin,
             ),
@@ -92,13 +94,13 @@ class PageChanges:
         )
         if len(answer.results) != len(changes):
             raise UserError(
-                f"The page that shows {notebook} answered about {len(answer.results)} of {len(changes)} changes. It has "
+                f"The page that shows {notebook_path} answered about {len(answer.results)} of {len(changes)} changes. It has "
                 "another version than the kernel: ask the user to reload it."
             )
         return answer.results
 
     async def run(
-        self, notebook: str, cell: str, source: str, *, abort: Abort, session_id: str
+        self, notebook_path: str, cell_id: str, source: str, *, abort: Abort, session_id: str
     ) -> CellRun:
         """Run a cell as a person would, if it has this source, and return its recorded run."""
 
@@ -106,15 +108,19 @@ class PageChanges:
             def build_notice(request_id: str, client: str) -> RunCellNotice:
                 expect_request(request_id)
                 return RunCellNotice(
-                    request=request_id, client=client, notebook=notebook, cell=cell, source=source
+                    request=request_id,
+                    client=client,
+                    notebook=notebook_path,
+                    cell=cell_id,
+                    source=source,
                 )
 
-            client = self._cells.best_client(notebook, session_id)
-            answer = await self._ask_page(notebook, client, build_notice)
-            return answer.results[0] if answer.results else CellResult(cell=cell)
+            client = self._cells.best_client(notebook_path, session_id)
+            answer = await self._ask_page(notebook_path, client, build_notice)
+            return answer.results[0] if answer.results else CellResult(cell=cell_id)
 
         return await self._requested_runs.run(
-            cell, source, ask_page, session_id=session_id, abort=abort
+            cell_id, source, ask_page, session_id=session_id, abort=abort
         )
 
     def was_closed(self, own_path: Path) -> bool:
@@ -130,13 +136,13 @@ class PageChanges:
 
     async def _ask_page(
         self,
-        notebook: str,
+        notebook_path: str,
         client: str | None,
         build_notice: Callable[[str, str], ChangeCellsNotice | RunCellNotice],
         max_seconds: float = MAX_ANSWER_SECONDS,
     ) -> CellsChanged:
         if client is None:
-            raise NoPage(NO_PAGE.format(notebook=notebook))
+            raise NoPage(NO_PAGE.format(notebook=notebook_path))
         request_id = uuid.uuid4().hex
         answer_future = asyncio.get_running_loop().create_future()
         self._answer_futures[request_id] = answer_future
@@ -144,11 +150,13 @@ class PageChanges:
             self._send(build_notice(request_id, client))
             answer: CellsChanged = await asyncio.wait_for(answer_future, max_seconds)
         except TimeoutError:
-            raise UserError(SILENT_PAGE.format(notebook=notebook, seconds=max_seconds)) from None
+            raise UserError(
+                SILENT_PAGE.format(notebook=notebook_path, seconds=max_seconds)
+            ) from None
         finally:
             del self._answer_futures[request_id]
         if answer.refusal is not None:
-            raise UserError(REFUSALS[answer.refusal].format(notebook=notebook))
+            raise UserError(REFUSALS[answer.refusal].format(notebook=notebook_path))
         return answer
 
 

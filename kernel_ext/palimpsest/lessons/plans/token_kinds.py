@@ -7,8 +7,7 @@ from palimpsest.lessons.exercise_checks import check_function
 from palimpsest.lessons.lesson_plan import Exercise, LessonPlan, LessonSessions, Prediction
 from palimpsest.lessons.prediction_kinds import NumberKind
 from palimpsest.review.session_review import SessionReview
-
-CHARS_PER_TOKEN = 4
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 
 def largest_request(session: SessionReview) -> int:

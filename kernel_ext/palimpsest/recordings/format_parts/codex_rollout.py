@@ -28,6 +28,7 @@ from palimpsest.recordings.format_parts.codex_threads import NamedThreads, threa
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
+    NO_ANSWER_SENTENCE,
     CompactionRead,
     GapRead,
     Media,
@@ -53,7 +54,6 @@ COPIED_SENTENCE = "It may begin with requests of the session that began it; wher
 HEADER_LOST_SENTENCE = (
     "The header of the session is missing: its folder, version and instructions are not known."
 )
-NO_ANSWER_SENTENCE = "The answer of this request is not in the recording."
 ENCRYPTED_SENTENCE = "What one agent wrote to the other is encrypted."
 IGNORED_TYPES = frozenset({"ghost_snapshot", "other", "compaction_trigger"})
 """Item types without content for the model."""

@@ -26,6 +26,7 @@ from palimpsest.recordings.reading.json_fields import (
 )
 from palimpsest.recordings.reading.reading_budget import BYTES_PER_LOOK_UP, spend
 from palimpsest.recordings.reading.recorded import (
+    OTHER_SYSTEM_SENTENCE,
     Call,
     GapRead,
     Media,
@@ -52,7 +53,6 @@ MAX_SHOWN_CHARS = 60
 """Maximum characters of an attachment's name in a report."""
 CANCELLED_PREFIX = "Cancelled by "
 FROM_CACHE_SENTENCE = "This answer came from the evaluation's own cache; nothing was sent."
-OTHER_SYSTEM_SENTENCE = "Another system prompt was sent from here on."
 
 
 class InspectEvalImporter:

@@ -26,6 +26,7 @@ from palimpsest.recordings.reading.reading_budget import (
     value_bytes,
 )
 from palimpsest.recordings.reading.recorded import (
+    NO_TOOLS_SENTENCE,
     Call,
     CompactionRead,
     GapRead,
@@ -71,7 +72,6 @@ AGENT_ID = re.compile(r"^agent_id: (\w{1,64})$", re.MULTILINE)
 EVENT_TYPES = frozenset({"TurnBegin", "StepBegin", "StatusUpdate", "ContentPart", "ToolCall"})
 
 NO_MODEL_SENTENCE = "The model is not in the recording."
-NO_TOOLS_SENTENCE = "The tools that were offered are not in the recording."
 NO_REMINDERS_SENTENCE = "Reminders that the program adds to requests are not in the recording."
 NO_SUMMARY_USAGE_SENTENCE = "The request that wrote a summary has no recorded usage."
 KEPT_UNKNOWN_SENTENCE = "The messages that a compaction kept are not known."

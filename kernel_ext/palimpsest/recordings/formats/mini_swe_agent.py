@@ -23,6 +23,7 @@ from palimpsest.recordings.reading.document_beginning import (
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue
 from palimpsest.recordings.reading.recorded import (
+    NO_TOOLS_SENTENCE,
     GapRead,
     Json,
     MessageRead,
@@ -44,7 +45,6 @@ ACTION_BLOCK = re.compile(r"```bash\n.*?\n```", re.DOTALL)
 MAX_FIRST_FIELD_BYTES = 200
 """Maximum bytes at a file's beginning in which the document's first field is searched."""
 MESSAGE_PREFIXES = {"messages": "messages.item", "history": "history.item"}
-NO_TOOLS_SENTENCE = "The tools that were offered are not in the recording."
 COUNTS_SENTENCE = "The recording counts {reported} requests, but has the answers of {recorded}."
 
 

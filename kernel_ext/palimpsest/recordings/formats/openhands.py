@@ -27,6 +27,7 @@ from palimpsest.recordings.format_parts.openhands_v0 import (
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NO_VALUE, JsonValue, media_at
 from palimpsest.recordings.reading.recorded import (
+    OTHER_SYSTEM_SENTENCE,
     Call,
     CompactionRead,
     GapRead,
@@ -55,7 +56,6 @@ MAX_FIRST_EVENT_BYTES = 20_000
 BASE_STATE = "base_state.json"
 EVENTS_FOLDER = "events"
 """Name of the folder inside a conversation's folder that holds its events; they may also be beside its state."""
-OTHER_SYSTEM_SENTENCE = "Another system prompt was sent from here on."
 OTHER_BRANCH_SENTENCE = "An event before this one is missing, or it belongs to another branch."
 
 

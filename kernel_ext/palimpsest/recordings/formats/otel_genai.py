@@ -32,6 +32,7 @@ from palimpsest.recordings.reading.json_fields import (
     usage_of_whole_prompt,
 )
 from palimpsest.recordings.reading.recorded import (
+    OTHER_SYSTEM_SENTENCE,
     Call,
     GapRead,
     Media,
@@ -56,7 +57,6 @@ DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 NO_CONTENTS_SENTENCE = (
     "The texts of the messages were not recorded; instrumentations record them only when asked to."
 )
-OTHER_SYSTEM_SENTENCE = "Another system prompt was sent from here on."
 COMPACTED_BY_PROVIDER_SENTENCE = (
     "The provider compacted the conversation here; what it kept is not recorded."
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.recordings.reading.recorded import Call, Media, ResultRead
+from palimpsest.recordings.reading.recorded import SUBAGENT_KEY, Call, Media, ResultRead
 from palimpsest.transcript.parts import (
     Attachment,
     Span,
@@ -23,8 +23,6 @@ MAX_OPEN_CALLS = 1_000
 """Maximum calls that are open at a time: a recording without results has thousands."""
 MAX_BEGINNING_CHARS = 40
 """Maximum characters of an ended call's output that are stored."""
-SUBAGENT_KEY = "task"
-"""Key in a call's metadata for the session id of a subagent, as in Palimpsest's own tool."""
 NO_RESULT_SENTENCE = "No result of this call was recorded."
 
 

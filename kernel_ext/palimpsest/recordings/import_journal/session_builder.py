@@ -38,7 +38,7 @@ from palimpsest.recordings.reading.recorded import (
     TotalsRead,
     UsageRead,
 )
-from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, IMPORT_RULE
+from palimpsest.store.exchange.import_merge import IMPORT_RULE
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import (
@@ -59,7 +59,7 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.timeline import COPIED, WRITTEN_BY
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.values import CHARS_PER_TOKEN, Usage
 
 AGENT_NAME = "build"
 """The agent with which a fork of an imported session continues."""

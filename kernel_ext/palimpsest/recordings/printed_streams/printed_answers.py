@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from palimpsest.recordings.reading.recorded import (
+    NO_ANSWER_SENTENCE,
     Call,
     GapRead,
     MessageRead,
@@ -13,7 +14,6 @@ from palimpsest.recordings.reading.recorded import (
 )
 from palimpsest.transcript.values import Usage
 
-NO_ANSWER_SENTENCE = "The answer of this request is not in the recording."
 NO_OUTPUT_SENTENCE = "The output of this call is not in the recording."
 MAX_WAITING_RESULTS = 100
 """Maximum results that wait for the tokens of their request, which may never be printed."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from palimpsest.recordings.reading.recorded import Json, Media
 from palimpsest.store.bounded_json import json_value
-from palimpsest.transcript.values import ToolSpec, Usage
+from palimpsest.transcript.values import MAX_TIME_MS, ToolSpec, Usage
 
 MAX_TOKENS = 1_000_000_000_000
 MAX_DOLLARS = 1_000_000_000
@@ -34,8 +34,6 @@ MIN_MILLISECOND_NUMBER = 100_000_000_000
 """Times below this number are in seconds, those from it on in milliseconds."""
 MAX_SMALL_FACTS = 20
 MAX_FACT_CHARS = 200
-MAX_TIME_MS = 253_402_300_799_000
-"""The end of the year 9999, in milliseconds since 1970."""
 FINISH_REASONS = {
     "stop": "stop",
     **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn"), "stop"),

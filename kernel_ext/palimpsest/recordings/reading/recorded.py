@@ -16,6 +16,11 @@ from palimpsest.transcript.values import ToolSpec, Usage
 
 Json = dict[str, Any]
 REQUESTS_NOT_RECORDED = "The system prompt and the tools are not in the recording."
+NO_ANSWER_SENTENCE = "The answer of this request is not in the recording."
+NO_TOOLS_SENTENCE = "The tools that were offered are not in the recording."
+OTHER_SYSTEM_SENTENCE = "Another system prompt was sent from here on."
+SUBAGENT_KEY = "task"
+"""Key in a call's metadata for the id of the session that the call started, as in Palimpsest's own tool."""
 """The gap of a recording without them; a capture of its requests has both."""
 
 

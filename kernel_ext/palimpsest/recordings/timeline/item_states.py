@@ -6,12 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from palimpsest.context.reduction.picture_limits import is_whole_text
-from palimpsest.recordings.timeline.message_items import (
-    CHARS_PER_TOKEN,
-    ItemList,
-    part_id_of,
-    with_own_containers,
-)
+from palimpsest.recordings.timeline.message_items import ItemList, part_id_of, with_own_containers
 from palimpsest.recordings.timeline.request_list import RequestList
 from palimpsest.transcript.context_values.decisions import (
     LEFT_OUT,
@@ -27,6 +22,7 @@ from palimpsest.transcript.context_values.request_items import STATE_OF_ACTION, 
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.timeline import EventKind, TimelineEvent, Transition
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 _RULE_OF_HIDDEN_STATE: dict[ItemState, str] = {
     "summarised": "compact",

@@ -14,15 +14,12 @@ from functools import cache
 from typing import Any
 
 from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.recorded import SUBAGENT_KEY
 from palimpsest.recordings.timeline.cache_marks import SentMessages, captured_marks, mark_fields
 from palimpsest.recordings.timeline.history_cut import HistoryCut
 from palimpsest.recordings.timeline.item_states import ItemStates
 from palimpsest.recordings.timeline.item_texts import ItemTexts
-from palimpsest.recordings.timeline.message_items import (
-    CHARS_PER_TOKEN,
-    ItemList,
-    with_own_containers,
-)
+from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
 from palimpsest.recordings.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -51,10 +48,8 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import ASKED_FOR, COPIED, WRITTEN_BY, RecordedTotals, Timeline
-from palimpsest.transcript.values import Price
+from palimpsest.transcript.values import CHARS_PER_TOKEN, Price
 
-SUBAGENT_KEY = "task"
-"""Key in a call's metadata for the id of the session that the call started."""
 OPENCODE_SUBAGENT_KEY = "sessionId"
 """The same key in OpenCode's task tool."""
 

@@ -31,6 +31,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
 )
 from palimpsest.transcript.timeline import SECTION_KINDS, TimelineItem
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 MAX_LABEL_CHARS = 80
 MAX_SEARCHED_CHARS = 2_000
@@ -39,8 +40,6 @@ HASH_DIGITS = 32
 """Hex digits of an item's hash."""
 ID_DIGITS = 16
 """Hex digits of a blob's hash in the id of a system prompt or of tools."""
-CHARS_PER_TOKEN = 4
-"""Characters that are assumed for a token where only one of the two numbers is recorded."""
 _SORTED_JSON = json.JSONEncoder(sort_keys=True, default=str)
 MEDIA_CHARS = CHARS_PER_TOKEN * MEDIA_TOKENS
 """Characters that are counted for a picture or file, so that it has the size that the engine assumes."""

@@ -19,6 +19,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     from palimpsest.recordings.reconstruction.requests import Rebuilt
@@ -36,7 +37,6 @@ ROLE_OF_KIND: Mapping[str, str] = {
 UNSEEN_KIND = "unseen"
 """Kind of the block for tokens that the recording does not show."""
 UNSEEN_TEXT = "[What every request held and the recording does not show{}.]"
-CHARS_PER_TOKEN = 4
 
 
 def item_blocks(

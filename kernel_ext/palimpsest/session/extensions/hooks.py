@@ -17,6 +17,7 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from palimpsest.import_guard import from_anywhere, is_in_current_folder
+from palimpsest.session.config.setting_files import PROJECT_ORIGIN
 from palimpsest.session.extensions.hook_answers import InvalidHookResult
 from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
 from palimpsest.transcript.errors import UserError
@@ -26,8 +27,6 @@ MAX_HOOK_SECONDS = 10.0
 """Timeout of one call, since the user waits for the answer meanwhile; slower work belongs in a tool."""
 ENTRY_POINT_GROUP = "palimpsest.hooks"
 """The entry point group in which installed packages declare hooks."""
-PROJECT_ORIGIN = "project's file"
-"""Prefix of the origin of a hook that a project's own settings name."""
 CELL_ORIGIN = "a cell"
 """The origin of hooks that ``palimpsest.hook`` added."""
 HOOK_MARK = "__palimpsest_hook__"

@@ -26,10 +26,10 @@ from palimpsest.transcript.session_record.events import (
     PartRemoved,
     PartUpdated,
 )
+from palimpsest.transcript.values import CHARS_PER_TOKEN
 
 IMPORT_RULE: OwnRule = "import"
 """The rule of the decision for an output that was already cleared in the source."""
-CHARS_PER_TOKEN = 4
 
 
 def with_blobs(store: Store, part: Part) -> Part:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from palimpsest.transcript.values import Value
+from palimpsest.transcript.values import MAX_TIME_MS, Value
 
 PlaceKind = Literal["session", "request", "item", "range", "break", "compaction"]
 Verdict = Literal["", "good", "bad", "unsure"]
@@ -21,8 +21,6 @@ MAX_TAG_CHARS = 60
 MAX_AUTHOR_CHARS = 120
 MAX_ID_CHARS = 400
 MAX_NUMBER = 1_000_000_000
-MAX_TIME_MS = 253_402_300_799_000
-"""The end of the year 9999; no later time can be formatted."""
 
 
 class NotePlace(Value):
