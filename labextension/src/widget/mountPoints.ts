@@ -5,8 +5,8 @@
  * is drawn over it: the notebook contains no widget that could be dead after a reload. When the HTML
  * is written anew, the view moves with it and keeps its state, with scroll positions and focus.
  *
- * Two widget managers of one kernel, such as those of a notebook and of its console, or of a notebook
- * that is opened again while its former page still closes, each open the widget. The newest draws.
+ * Two widget managers of one kernel each open the widget, as where a notebook is opened again while its
+ * former view still closes. The newest draws.
  */
 
 import { ScrollAndFocus } from './scrollAndFocus';

@@ -29,33 +29,33 @@ const drawn = (): string[] =>
 it('is that of the newest widget, and the older one draws again when that has ended', async () => {
   document.body.innerHTML =
     '<div class="plm-inspect-key"></div><div class="plm-inspect-key"></div>';
-  open('notebook');
+  open('former');
   await vi.waitFor(() => {
-    expect(drawn()).toEqual(['notebook', 'notebook']);
+    expect(drawn()).toEqual(['former', 'former']);
   });
 
-  const second = open('console');
+  const second = open('reopened');
   await vi.waitFor(() => {
-    expect(drawn()).toEqual(['console', 'console']);
+    expect(drawn()).toEqual(['reopened', 'reopened']);
   });
 
   second.dispose();
   await vi.waitFor(() => {
-    expect(drawn()).toEqual(['notebook', 'notebook']);
+    expect(drawn()).toEqual(['former', 'former']);
   });
 });
 
 it('moves with its output when that is written anew', async () => {
   document.body.innerHTML = '<div class="plm-inspect-key"></div>';
-  open('notebook');
+  open('former');
   await vi.waitFor(() => {
-    expect(drawn()).toEqual(['notebook']);
+    expect(drawn()).toEqual(['former']);
   });
   const element = document.querySelector('.plm-inspect-key > div');
 
   document.body.innerHTML = '<div class="plm-inspect-key"></div>';
   await vi.waitFor(() => {
-    expect(drawn()).toEqual(['notebook']);
+    expect(drawn()).toEqual(['former']);
   });
   expect(document.querySelector('.plm-inspect-key > div')).toBe(element);
 });
